@@ -1,0 +1,47 @@
+"""Reliable agglomerative clustering: merge all pairs of clusters that are each other's nearest neighbour."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "cluster": "api",
+    "linkage": "api",
+    "load": "api",
+    "ClusterTree": "tree",
+    "Interrupted": "errors",
+    "NotEuclideanWarning": "errors",
+    "Progress": "algorithm",
+    "ReliableAgglomerativeClustering": "estimators",
+    "ReliableOutlierDetector": "estimators",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+if TYPE_CHECKING:
+    from .algorithm import Progress as Progress
+    from .api import cluster as cluster
+    from .api import linkage as linkage
+    from .api import load as load
+    from .errors import Interrupted as Interrupted
+    from .errors import NotEuclideanWarning as NotEuclideanWarning
+    from .estimators import ReliableAgglomerativeClustering as ReliableAgglomerativeClustering
+    from .estimators import ReliableOutlierDetector as ReliableOutlierDetector
+    from .tree import ClusterTree as ClusterTree
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names when they are first used, so that ``import reliac`` stays quick."""
+    if name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'reliac' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

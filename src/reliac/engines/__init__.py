@@ -1,0 +1,66 @@
+"""The registry of engines, and the choice between them: which one, why, and whether it fits into memory."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import NamedTuple
+
+from ..errors import explain, unknown_name
+from ..problem import Problem
+from .base import Engine
+
+#: name -> where the class lives; imported only when chosen.
+ENGINES: dict[str, tuple[str, str]] = {"literal": ("reliac.engines.literal", "LiteralEngine")}
+
+
+class Choice(NamedTuple):
+    """An engine, why it was chosen, and the bytes it will need."""
+
+    engine: type[Engine]
+    reason: str
+    memory: int
+
+
+def get_engine(name: str) -> type[Engine]:
+    """Return an engine's class by name."""
+    if name not in ENGINES:
+        raise ValueError(unknown_name("engine", name, [*ENGINES, "auto"]))
+    module, attribute = ENGINES[name]
+    engine: type[Engine] = getattr(import_module(module), attribute)
+    return engine
+
+
+def choose(problem: Problem, engine: str = "auto") -> Choice:
+    """Choose an engine for the problem, or take the named one; refuse at once what cannot fit into memory."""
+    name, reason = engine, "asked for"
+    if engine == "auto":
+        name, reason = "literal", f"{problem.n_objects} objects: one matrix of all distances"
+    chosen = get_engine(name)
+    memory = chosen.memory(problem)
+    free = free_memory()
+    if memory > free:
+        raise MemoryError(
+            explain(
+                f"The {name} engine needs about {memory / 2**30:.1f} GiB for {problem.n_objects} objects, and "
+                f"{free / 2**30:.1f} GiB are free",
+                f"up to about {int(problem.n_objects * (free / memory) ** 0.5)} objects here",
+                "cluster a sample of the rows, or use a machine with more memory",
+            )
+        )
+    return Choice(chosen, reason, memory)
+
+
+def free_memory() -> int:
+    """Return the bytes that can be allocated without swapping, as far as the system tells."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 2**63 - 1

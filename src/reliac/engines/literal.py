@@ -1,0 +1,164 @@
+"""Algorithm 1 on a NumPy matrix: small inputs, and what a reader reads first.
+
+Each step looks up every cluster's nearest neighbours and reduces rows of one table. The only economy is that
+a row is searched again only if it has to be: a row is *stale* when its cluster is new, when one of its
+nearest neighbours is gone, or when a new cluster is as near as its nearest.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..criteria import Floats, join_weights, link_distance
+from ..errors import NotEuclideanWarning, explain
+from ..links import Groups, Indices, Links
+from ..problem import Problem
+
+#: Squared distances of representatives below minus this share of the largest are not rounding.
+NOT_EUCLIDEAN = 1e-9
+
+#: Rows are searched in blocks of about this many numbers.
+BLOCK = 2**22
+
+
+class LiteralEngine:
+    """One table of stored pair numbers (see :mod:`reliac.criteria`), one weight per cluster."""
+
+    name = "literal"
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.criterion = problem.criterion
+        n = problem.n_objects
+        base = problem.base_distances()
+        self.base = base.copy() if self.criterion.reduction is np.minimum else base
+        self.table = base
+        self.weight = np.ones(n) if self.criterion.equal_parts else problem.weights.copy()
+        if self.criterion.reduction is np.add:
+            self.table = self.table.astype(np.float64, copy=False)
+            if (self.weight != 1).any():
+                self.table *= self.weight[:, None] * self.weight[None, :]
+            self.largest = float(base.max()) if n else 0.0
+        self.cluster_of = np.arange(n)  # of each object
+        self.alive = np.arange(n)
+        self.smallest = np.full(n, np.inf, dtype=self.table.dtype)
+        self.neighbours = Links(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, self.table.dtype))
+        self.stale = self.alive
+        self.warned = problem.given is None or not self.criterion.geometric
+
+    @staticmethod
+    def memory(problem: Problem) -> int:
+        """The table, and while it is made and reduced a second one (a third one for single)."""
+        tables = 3 if problem.criterion.reduction is np.minimum else 2
+        return tables * 8 * problem.n_objects**2
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters now."""
+        return len(self.alive)
+
+    def nearest(self) -> Links:
+        """For every cluster p all clusters at its smallest distance, ties included, as links p-q."""
+        found = [self.neighbours]
+        rows_at_once = max(1, BLOCK // max(1, len(self.alive)))
+        for start in range(0, len(self.stale), rows_at_once):
+            found.append(self._search(self.stale[start : start + rows_at_once]))
+        self.stale = self.stale[:0]
+        self.neighbours = Links(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return self.neighbours
+
+    def _search(self, rows: Indices) -> Links:
+        """Scan whole rows: all clusters as near as the nearest."""
+        distances = self.distances(rows)
+        self.smallest[rows] = smallest = distances.min(axis=1, initial=np.inf)
+        with np.errstate(invalid="ignore"):
+            tied = (distances <= smallest[:, None] * self.problem.tie_factor) & np.isfinite(distances)
+        row, column = np.nonzero(tied)
+        return Links(rows[row], self.alive[column], distances[row, column])
+
+    def distances(self, rows: Indices) -> Floats:
+        """Distances of some clusters to all clusters, (len(rows), n_clusters); infinite to themselves."""
+        spread = self.table.diagonal()
+        distances = link_distance(
+            self.criterion,
+            self.table[np.ix_(rows, self.alive)],
+            spread[rows, None],
+            spread[None, self.alive],
+            self.weight[rows, None],
+            self.weight[None, self.alive],
+        )
+        distances[rows[:, None] == self.alive[None, :]] = np.inf
+        return distances
+
+    def object_links(self, links: Links) -> NDArray[np.intp]:
+        """For each link its two nearest objects; ties to the smallest indices."""
+        pairs = np.empty((len(links.p), 2), dtype=np.intp)
+        for row, (p, q) in enumerate(zip(links.p, links.q, strict=True)):
+            i, j = np.flatnonzero(self.cluster_of == p), np.flatnonzero(self.cluster_of == q)
+            first, second = divmod(int(self.base[np.ix_(i, j)].argmin()), len(j))
+            pairs[row] = i[first], j[second]
+        return pairs
+
+    def join(self, groups: Groups) -> None:
+        """Reduce the parts' rows and columns to those of their group, and mark what must be searched again."""
+        parts, starts, heads = groups.parts, groups.starts, groups.heads
+        factors, weights = join_weights(self.criterion, self.weight[parts], starts)
+        reduce = self.criterion.reduction
+        rows = self.table[parts]
+        if self.criterion.equal_parts:
+            rows *= factors[:, None]
+        rows = reduce.reduceat(rows, starts, axis=0)
+        corner = rows[:, parts]
+        if self.criterion.equal_parts:
+            corner *= factors
+        corner = reduce.reduceat(corner, starts, axis=1)
+        rows[:, heads] = np.triu(corner) + np.triu(corner, 1).T  # the same bits on both sides
+        self.table[heads] = rows
+        self.table[:, heads] = rows.T
+        self.weight[heads] = weights
+
+        gone = np.setdiff1d(parts, heads, assume_unique=True)
+        becomes = np.arange(len(self.cluster_of))
+        becomes[parts] = np.repeat(heads, np.diff(np.append(starts, len(parts))))
+        self.cluster_of = becomes[self.cluster_of]
+        self.alive = np.setdiff1d(self.alive, gone, assume_unique=True)
+        self._mark_stale(parts, heads, gone)
+
+    def _mark_stale(self, parts: Indices, heads: Indices, gone: Indices) -> None:
+        changed = np.zeros(len(self.smallest), dtype=bool)
+        changed[parts] = True
+        stale = np.zeros(len(self.smallest), dtype=bool)
+        stale[heads] = True
+        stale[self.neighbours.p[changed[self.neighbours.q]]] = True
+        for start in range(0, len(heads), max(1, BLOCK // max(1, len(self.alive)))):
+            some = heads[start : start + max(1, BLOCK // max(1, len(self.alive)))]
+            distances = self.distances(some)
+            self._note_if_not_euclidean(some)
+            near = (distances <= self.smallest[self.alive] * self.problem.tie_factor).any(axis=0)
+            stale[self.alive[near]] = True
+        stale[gone] = False
+        self.stale = np.flatnonzero(stale)
+        self.neighbours = self.neighbours.take(~(stale | changed)[self.neighbours.p])
+
+    def _note_if_not_euclidean(self, heads: Indices) -> None:
+        """Warn once if representatives would have a negative squared distance."""
+        if self.warned:
+            return
+        spread = self.table.diagonal() / self.weight**2
+        mean = self.table[np.ix_(heads, self.alive)] / (self.weight[heads, None] * self.weight[self.alive])
+        squared = mean - (spread[heads, None] + spread[self.alive]) / 2
+        if squared.size and squared.min() < -NOT_EUCLIDEAN * self.largest:
+            self.warned = True
+            warnings.warn(
+                explain(
+                    f"The given distances cannot be Euclidean: criterion {self.criterion.name!r} takes them as such "
+                    "and finds a negative squared distance, which counts as 0",
+                    "any distances, but heights mean lengths only for Euclidean ones",
+                    "use criterion='average' or 'complete' for distances of other kinds",
+                ),
+                NotEuclideanWarning,
+                stacklevel=2,
+            )

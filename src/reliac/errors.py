@@ -1,0 +1,40 @@
+"""What reliac raises and warns about, and the one way its messages are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .tree import ClusterTree
+
+
+def explain(given: str, allowed: str, next_step: str) -> str:
+    """Write a message in three parts: what was given, what is allowed, what to do next."""
+    return f"{given}. Allowed: {allowed}. Next: {next_step}."
+
+
+def unknown_name(kind: str, given: object, names: Iterable[str]) -> str:
+    """Say that ``given`` is no known ``kind``, and offer the nearest names."""
+    known = list(names)
+    near = get_close_matches(str(given).lower(), known, n=3, cutoff=0.5)
+    hint = (
+        "did you mean " + " or ".join(repr(name) for name in near) if near else "pick one of the names above"
+    )
+    return explain(f"Unknown {kind} {given!r}", ", ".join(known), hint)
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was stopped by Ctrl-C; ``tree`` holds the levels finished before it."""
+
+    def __init__(self, tree: ClusterTree) -> None:
+        super().__init__(
+            f"stopped at level {tree.n_levels} with {tree.n_clusters} clusters left; "
+            "the exception's .tree holds the levels finished so far"
+        )
+        self.tree = tree
+
+
+class NotEuclideanWarning(UserWarning):
+    """Distances were used as Euclidean ones, but no set of points can have them."""
