@@ -125,9 +125,7 @@ def linkage(
     options: dict[str, Any] = {"metric": "precomputed" if condensed else metric}
     row = get_criterion(method)
     tree = cluster(y, method, alpha=1.0 if row.reducible else 0.0, **options)
-    if row.reducible and views.has_ties(
-        tree
-    ):  # a tie joins three at once: not what the standard strategy does
+    if row.reducible and views.has_ties(tree):  # a tie joins three at once: not what the standard strategy does
         tree = cluster(y, method, alpha=0.0, **options)
     matrix = tree.linkage_matrix("distance" if row.reducible else "level")
     if optimal_ordering and len(matrix):
@@ -217,9 +215,7 @@ def _run(
     return tree()
 
 
-def _make_tree(
-    problem: Problem, history: History, choice: Choice, objects: NDArray[np.intp] | None
-) -> ClusterTree:
+def _make_tree(problem: Problem, history: History, choice: Choice, objects: NDArray[np.intp] | None) -> ClusterTree:
     steps = history.levels
     empty = np.empty(0, dtype=np.intp)
     level = np.concatenate([empty, *(np.full(len(links.p), number) for number, links, _ in steps)])
@@ -228,9 +224,7 @@ def _make_tree(
     distance = np.concatenate([np.empty(0), *(links.distance for _, links, _ in steps)])
     single = problem.criterion.reduction is np.minimum
     pairs = [found for _, _, found in steps if found is not None]
-    metric = (
-        problem.metric if isinstance(problem.metric, str) else getattr(problem.metric, "__name__", "callable")
-    )
+    metric = problem.metric if isinstance(problem.metric, str) else getattr(problem.metric, "__name__", "callable")
     return ClusterTree(
         n_objects=problem.n_objects,
         links=views.make_links(problem.n_objects, p, q, distance, level),
@@ -296,9 +290,7 @@ def _problem_of(tree: ClusterTree, X: Any) -> Problem:
 
 
 def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and (
-        isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0
-    ):
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise ValueError(
             explain(
                 f"n_jobs={n_jobs!r}",

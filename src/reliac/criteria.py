@@ -55,9 +55,7 @@ _ROWS = (
     Criterion("single", np.minimum, False, False, False, True, "min d(i, j)", "Sneath 1957"),
     Criterion("complete", np.maximum, False, False, False, True, "max d(i, j)", "Lance and Williams 1967"),
     Criterion("average", np.add, False, False, False, True, "mean of d(i, j)", "Sokal and Michener 1958"),
-    Criterion(
-        "weighted", np.add, True, False, False, True, "plain mean of the parts' distances", "McQuitty 1966"
-    ),
+    Criterion("weighted", np.add, True, False, False, True, "plain mean of the parts' distances", "McQuitty 1966"),
     Criterion("centroid", np.add, False, True, False, False, "||m_p - m_q||^2, m the mean", "Gower 1967"),
     Criterion(
         "median",

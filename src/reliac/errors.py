@@ -19,9 +19,7 @@ def unknown_name(kind: str, given: object, names: Iterable[str]) -> str:
     """Say that ``given`` is no known ``kind``, and offer the nearest names."""
     known = list(names)
     near = get_close_matches(str(given).lower(), known, n=3, cutoff=0.5)
-    hint = (
-        "did you mean " + " or ".join(repr(name) for name in near) if near else "pick one of the names above"
-    )
+    hint = "did you mean " + " or ".join(repr(name) for name in near) if near else "pick one of the names above"
     return explain(f"Unknown {kind} {given!r}", ", ".join(known), hint)
 
 

@@ -87,7 +87,7 @@ class Problem:
         options = (self.criterion.name, metric, self.alpha, self.tie_tolerance, self.stop, self.n_objects)
         digest = hashlib.sha256(repr(options).encode())
         digest.update(self.weights.tobytes())
-        data = self.vectors if self.given is None else self.given
+        data: Any = self.vectors if self.given is None else self.given
         for array in (data.data, data.indices, data.indptr) if is_sparse(data) else (data,):
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
@@ -111,9 +111,7 @@ def make_problem(
     metric = canonical_metric(metric)
     _check_metric_fits(row, metric)
     alpha = check_number("alpha", alpha, 0.0, 1.0, "1 merges all reliable links, 0 only the smallest")
-    tolerance = check_number(
-        "tie_tolerance", tie_tolerance, 0.0, 1.0, "0 means exact equality, 1e-9 is typical"
-    )
+    tolerance = check_number("tie_tolerance", tie_tolerance, 0.0, 1.0, "0 means exact equality, 1e-9 is typical")
     vectors, given, names, n = _objects(X, metric)
     stop = check_stop(n, n_clusters, max_level, max_distance)
     problem = Problem(
@@ -132,7 +130,7 @@ def make_problem(
     return problem
 
 
-# --- options -------------------------------------------------------------------------------------------------
+# --- options ---
 
 
 def check_number(name: str, value: Any, low: float, high: float, hint: str) -> float:
@@ -147,11 +145,7 @@ def check_number(name: str, value: Any, low: float, high: float, hint: str) -> f
 
 def check_count(name: str, value: Any, low: int, high: float, hint: str) -> int:
     """Return a whole number between ``low`` and ``high`` as int."""
-    allowed = (
-        f"a whole number from {low} to {high:g}"
-        if math.isfinite(high)
-        else f"a whole number of at least {low}"
-    )
+    allowed = f"a whole number from {low} to {high:g}" if math.isfinite(high) else f"a whole number of at least {low}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(explain(f"{name}={value!r} is not a whole number", allowed, hint))
     if not low <= int(value) <= high:
@@ -172,17 +166,11 @@ def check_stop(n: int, n_clusters: Any, max_level: Any, max_distance: Any) -> St
             )
         )
     if n_clusters is not None:
-        n_clusters = check_count(
-            "n_clusters", n_clusters, 1, n, f"there are {n} objects to put into clusters"
-        )
+        n_clusters = check_count("n_clusters", n_clusters, 1, n, f"there are {n} objects to put into clusters")
     if max_level is not None:
-        max_level = check_count(
-            "max_level", max_level, 0, math.inf, "each level is one step of the algorithm"
-        )
+        max_level = check_count("max_level", max_level, 0, math.inf, "each level is one step of the algorithm")
     if max_distance is not None:
-        max_distance = check_number(
-            "max_distance", max_distance, 0.0, math.inf, "links above it are never made"
-        )
+        max_distance = check_number("max_distance", max_distance, 0.0, math.inf, "links above it are never made")
     return Stop(
         1 if n_clusters is None else n_clusters,
         math.inf if max_level is None else max_level,
@@ -221,9 +209,7 @@ def _check_weights(weights: Any, n: int) -> NDArray[np.float64]:
         ) from None
     if array.shape != (n,):
         raise ValueError(
-            explain(
-                f"weights of shape {array.shape} for {n} rows", f"shape ({n},)", "pass one number per row"
-            )
+            explain(f"weights of shape {array.shape} for {n} rows", f"shape ({n},)", "pass one number per row")
         )
     bad = np.flatnonzero(~(np.isfinite(array) & (array > 0)))
     if len(bad):
@@ -237,7 +223,7 @@ def _check_weights(weights: Any, n: int) -> NDArray[np.float64]:
     return array
 
 
-# --- objects -------------------------------------------------------------------------------------------------
+# --- objects ---
 
 
 def _objects(X: Any, metric: MetricLike) -> tuple[Any, NDArray[Any] | None, Names | None, int]:

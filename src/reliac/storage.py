@@ -115,9 +115,7 @@ def _check_header(header: Any, source: object) -> None:
         raise ValueError(_not_a_tree(source, "it is a file of another kind"))
     if header.get("version") != VERSION:
         raise ValueError(
-            _not_a_tree(
-                source, f"it has format version {header.get('version')}, this release reads {VERSION}"
-            )
+            _not_a_tree(source, f"it has format version {header.get('version')}, this release reads {VERSION}")
         )
     if not {"n_objects", "parameters", "engine", "reason"} <= header.keys():
         raise ValueError(_not_a_tree(source, "its header is incomplete"))

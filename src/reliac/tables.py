@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,10 @@ def check_finite(numbers: Any, what: str = "X", columns: Any = None) -> None:
         if np.isfinite(numbers.data).all():
             return
         first = int(np.flatnonzero(~np.isfinite(numbers.data))[0])
-        where = (int(np.searchsorted(numbers.indptr, first, side="right")) - 1, int(numbers.indices[first]))
+        where: tuple[int, ...] = (
+            int(np.searchsorted(numbers.indptr, first, side="right")) - 1,
+            int(numbers.indices[first]),
+        )
         value = numbers.data[first]
     else:
         if numbers.dtype.kind != "f" or np.isfinite(numbers).all():
@@ -104,9 +108,7 @@ def _plain_dtype(numbers: NDArray[Any], given: str) -> NDArray[Any]:
 
 
 def _not_real(given: str) -> str:
-    return explain(
-        given, "real numbers or booleans", "encode text and dates as numbers, or drop those columns"
-    )
+    return explain(given, "real numbers or booleans", "encode text and dates as numbers, or drop those columns")
 
 
 def _numbers_from_objects(objects: NDArray[Any]) -> NDArray[Any]:
@@ -167,9 +169,7 @@ def _reads_as_number(text: str) -> bool:
 
 def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
     """Return one column as numbers; text is refused with the column's name."""
-    if str(series.dtype) in ("Float32", "Float64", "boolean") or str(series.dtype).startswith(
-        ("Int", "UInt")
-    ):
+    if str(series.dtype) in ("Float32", "Float64", "boolean") or str(series.dtype).startswith(("Int", "UInt")):
         try:
             values = series.to_numpy(dtype=np.float64, na_value=np.nan)
         except TypeError:  # polars has these names too, and no such arguments
@@ -177,10 +177,8 @@ def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
     else:
         values = series.to_numpy()
     if values.dtype.kind == "O":
-        try:
+        with contextlib.suppress(TypeError, ValueError):
             values = np.array([np.nan if value is None else value for value in values]).astype(np.float64)
-        except (TypeError, ValueError):
-            pass
     if values.dtype.kind not in "fiub":
         row, value = next((i, v) for i, v in enumerate(values) if not _is_number(v))
         raise TypeError(

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,9 +46,9 @@ class ClusterTree:
 
     n_objects: int
     links: NDArray[np.void]
+    objects: NDArray[np.intp]
+    weights: NDArray[np.float64]
     names: NDArray[np.str_] | None = None
-    objects: NDArray[np.intp] = cast("NDArray[np.intp]", None)
-    weights: NDArray[np.float64] = cast("NDArray[np.float64]", None)
     object_pairs: NDArray[np.intp] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     engine: str = ""
@@ -56,11 +56,7 @@ class ClusterTree:
     problem: Problem | None = None
 
     def __post_init__(self) -> None:
-        """Fill in what was left out and check the invariants."""
-        if self.objects is None:
-            object.__setattr__(self, "objects", np.arange(self.n_objects))
-        if self.weights is None:
-            object.__setattr__(self, "weights", np.ones(self.n_objects))
+        """Check the invariants, and keep them: the arrays become read-only."""
         check_invariants(self)
         for array in (self.links, self.names, self.objects, self.weights, self.object_pairs):
             if array is not None:
@@ -75,7 +71,7 @@ class ClusterTree:
         fields = self.__dataclass_fields__
         return {name: value for name, value in self.__dict__.items() if name in fields} | {"problem": None}
 
-    # --- levels and clusters -----------------------------------------------------------------------------------
+    # --- levels and clusters ---
 
     @property
     def n_levels(self) -> int:
@@ -135,7 +131,7 @@ class ClusterTree:
         """The row names, or the row numbers as text."""
         return self.objects.astype(np.str_) if self.names is None else self.names
 
-    # --- what the levels tell ------------------------------------------------------------------------------------
+    # --- what the levels tell ---
 
     @cached_property
     def join_levels(self) -> NDArray[np.intp]:
@@ -178,7 +174,7 @@ class ClusterTree:
 
         return develop(self, clusters, X, n_clusters, max_level, max_distance)
 
-    # --- other forms -----------------------------------------------------------------------------------------------
+    # --- other forms ---
 
     def linkage_matrix(self, order: Order = "distance") -> NDArray[np.float64]:
         """Return SciPy's linkage matrix Z, rows sorted by distance or left in level order."""
@@ -212,7 +208,7 @@ class ClusterTree:
         """Write the tree to a file that :func:`reliac.load` reads; no pickle, never a half-written file."""
         storage.save(self, path)
 
-    # --- pictures --------------------------------------------------------------------------------------------------
+    # --- pictures ---
 
     def plot(self, ax: Any = None, *, max_leaves: int = 60, color_clusters: int | None = None) -> Any:
         """Draw a dendrogram (extra ``plot``); trees above ``max_leaves`` objects show their top part only."""
@@ -256,8 +252,6 @@ def check_invariants(tree: ClusterTree) -> None:
     for name in ("names", "weights", "objects"):
         array = getattr(tree, name)
         if array is not None and array.shape != (n,):
-            raise ValueError(
-                f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}"
-            )
+            raise ValueError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
     if tree.object_pairs is not None and tree.object_pairs.shape != (len(links), 2):
         raise ValueError("invariant 5: a spanning tree must have one pair of objects per link")

@@ -73,14 +73,12 @@ def monotone_distances(tree: ClusterTree) -> NDArray[np.float64]:
     """Return for every link the largest distance at or below it."""
     n = tree.n_objects
     height = [0.0] * n + tree.links["distance"].tolist()
-    for row, (left, right) in enumerate(
-        zip(tree.links["left"].tolist(), tree.links["right"].tolist(), strict=True)
-    ):
+    for row, (left, right) in enumerate(zip(tree.links["left"].tolist(), tree.links["right"].tolist(), strict=True)):
         height[n + row] = max(height[n + row], height[left], height[right])
     return np.array(height[n:], dtype=np.float64)
 
 
-# --- clusters ----------------------------------------------------------------------------------------------------
+# --- clusters ---
 
 
 def labels(
@@ -105,17 +103,13 @@ def labels(
     if n_clusters is not None:
         hint = f"the tree has {tree.n_objects} objects and ends with {tree.n_clusters} clusters"
         count = check_count("n_clusters", n_clusters, tree.n_clusters, tree.n_objects, hint)
-        order = (
-            np.argsort(tree.monotone_distances, kind="stable") if by == "distance" else np.arange(len(kept))
-        )
+        order = np.argsort(tree.monotone_distances, kind="stable") if by == "distance" else np.arange(len(kept))
         kept[order[tree.n_objects - count :]] = False
     elif level is not None:
         hint = "level 0 is the single objects, n_levels the last"
         kept = tree.links["level"] <= check_count("level", level, 0, tree.n_levels, hint)
     elif distance is not None:
-        kept = tree.monotone_distances <= check_number(
-            "distance", distance, 0.0, math.inf, "joins above it are undone"
-        )
+        kept = tree.monotone_distances <= check_number("distance", distance, 0.0, math.inf, "joins above it are undone")
     return _labels_of_links(tree, kept)
 
 
@@ -143,7 +137,7 @@ def members(labels: NDArray[np.intp], objects: NDArray[Any]) -> list[NDArray[Any
     return np.split(objects[order], np.cumsum(np.bincount(labels))[:-1])
 
 
-# --- levels ------------------------------------------------------------------------------------------------------
+# --- levels ---
 
 
 def join_levels(tree: ClusterTree) -> NDArray[np.intp]:
@@ -173,7 +167,7 @@ def spanning_tree(tree: ClusterTree) -> SpanningTree:
     return SpanningTree(tree.object_pairs, tree.links["distance"].copy(), tree.links["level"].astype(np.intp))
 
 
-# --- layout ------------------------------------------------------------------------------------------------------
+# --- layout ---
 
 
 def leaf_order(tree: ClusterTree) -> NDArray[np.intp]:
@@ -226,9 +220,7 @@ def cophenetic(tree: ClusterTree, pairs: ArrayLike | None) -> NDArray[np.float64
             or (table.size and (table.min() < 0 or table.max() >= n))
         ):
             raise ValueError(
-                explain(
-                    f"pairs of shape {table.shape}", f"(m, 2) objects from 0 to {n - 1}", "pass rows (i, j)"
-                )
+                explain(f"pairs of shape {table.shape}", f"(m, 2) objects from 0 to {n - 1}", "pass rows (i, j)")
             )
         i, j = table[:, 0], table[:, 1]
     position = np.empty(n, dtype=np.intp)
@@ -280,8 +272,5 @@ def has_ties(tree: ClusterTree) -> bool:
     """Tell whether some step joined three clusters or more at once."""
     level = np.concatenate((np.zeros(tree.n_objects, dtype=np.int64), tree.links["level"]))
     return bool(
-        (
-            (level[tree.links["left"]] == tree.links["level"])
-            | (level[tree.links["right"]] == tree.links["level"])
-        ).any()
+        ((level[tree.links["left"]] == tree.links["level"]) | (level[tree.links["right"]] == tree.links["level"])).any()
     )
