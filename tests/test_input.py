@@ -255,6 +255,9 @@ def test_text_in_a_column_names_the_column():
         (ValueError, "overflow", X * 1e160, {}),
         (ValueError, "overflow", D * 1e160, {"metric": "precomputed"}),
         (ValueError, "n_jobs=0", X, {"n_jobs": 0}),
+        (ValueError, "Unknown metric None", X, {"metric": None}),
+        (ValueError, "called 'a'", pd.DataFrame(X[:, :2], columns=["a", "a"]), {}),
+        (ValueError, "mahalanobis", np.ones((2, 3)), {"metric": "mahalanobis", "criterion": "average"}),
         (TypeError, "progress", X, {"progress": 3}),
     ],
 )

@@ -255,12 +255,11 @@ def _history_of(tree: ClusterTree, objects: NDArray[np.intp] | None = None) -> H
         number[objects] = np.arange(len(objects))
         kept = number[p] >= 0
     history = History()
-    for level in range(1, tree.n_levels + 1):
-        rows = np.flatnonzero(kept & (tree.links["level"] == level))
-        pairs = None if tree.object_pairs is None else number[tree.object_pairs[rows]]
-        links = Links(number[p[rows]], number[q[rows]], tree.links["distance"][rows])
-        if len(rows):
-            history.levels.append((len(history.levels) + 1, links, pairs))
+    rows = np.flatnonzero(kept)
+    for part in np.split(rows, np.flatnonzero(np.diff(tree.links["level"][rows])) + 1) if len(rows) else ():
+        pairs = None if tree.object_pairs is None else number[tree.object_pairs[part]]
+        links = Links(number[p[part]], number[q[part]], tree.links["distance"][part])
+        history.levels.append((len(history.levels) + 1, links, pairs))
     return history
 
 

@@ -122,14 +122,16 @@ def equal_shares(weights: Floats) -> tuple[NDArray[np.float64], float]:
     """Give the factors and the joint weight that make the parts of one group count alike.
 
     The weights are brought to their least common multiple; a power of two that all share cancels, so weights
-    stay small odd integers and a pair of equal weights is halved exactly.
+    stay small odd integers and a pair of equal weights is halved exactly. Compiled as it stands by the fast engines.
     """
-    integers = [int(weight) for weight in weights]
-    multiple = math.lcm(*integers)
-    total = multiple * len(integers)
+    multiple = 1
+    for weight in weights:
+        multiple *= int(weight) // math.gcd(multiple, int(weight))
+        if multiple > LARGEST_ODD_WEIGHT:
+            return np.asarray(1.0 / (len(weights) * weights)), 1.0
+    total = multiple * len(weights)
     power = total & -total
-    factors = np.array([multiple // weight for weight in integers], dtype=np.float64) / power
-    weight = total // power
-    if weight > LARGEST_ODD_WEIGHT:
-        return factors / weight, 1.0
-    return factors, float(weight)
+    factors = np.asarray(multiple / weights / power)
+    if total // power > LARGEST_ODD_WEIGHT:
+        return factors * power / total, 1.0
+    return factors, float(total // power)

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 def explain(given: str, allowed: str, next_step: str) -> str:
     """Write a message in three parts: what was given, what is allowed, what to do next."""
-    return f"{given}. Allowed: {allowed}. Next: {next_step}."
+    return f"{given}. Allowed: {allowed}. Next: {next_step}{'' if next_step.endswith('?') else '.'}"
 
 
 def unknown_name(kind: str, given: object, names: Iterable[str]) -> str:
     """Say that ``given`` is no known ``kind``, and offer the nearest names."""
     known = list(names)
-    near = get_close_matches(str(given).lower(), known, n=3, cutoff=0.5)
-    hint = "did you mean " + " or ".join(repr(name) for name in near) if near else "pick one of the names above"
+    near = get_close_matches(given.lower(), known, n=3, cutoff=0.5) if isinstance(given, str) else []
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "pick one of these names"
     return explain(f"Unknown {kind} {given!r}", ", ".join(known), hint)
 
 

@@ -77,7 +77,16 @@ def pairwise(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
         if row is not None and row.by_products:
             return _from_products(vectors, row.name)
         vectors = vectors.toarray()
-    condensed = np.asarray(pdist(vectors, metric), dtype=np.float64)
+    try:
+        condensed = np.asarray(pdist(vectors, metric), dtype=np.float64)
+    except (np.linalg.LinAlgError, ValueError, TypeError) as error:
+        raise ValueError(
+            explain(
+                f"Metric {_name_of(metric)!r} cannot compare these {len(vectors)} rows ({error})",
+                "data that the metric is defined for",
+                "choose another metric, or pass distances with metric='precomputed'",
+            )
+        ) from error
     _check_computed(condensed, metric, len(vectors))
     return np.asarray(squareform(np.maximum(condensed, 0.0, out=condensed), checks=False))
 
@@ -115,11 +124,14 @@ def _check_computed(condensed: NDArray[np.float64], metric: MetricLike, n: int) 
         return
     first = int(np.flatnonzero(~(np.isfinite(condensed) & (condensed >= -1e-12)))[0])
     p, q = (int(index[first]) for index in np.triu_indices(n, 1))
-    name = metric if isinstance(metric, str) else getattr(metric, "__name__", "the callable")
     raise ValueError(
         explain(
-            f"Metric {name!r} gives {condensed[first]} for rows {p} and {q}",
+            f"Metric {_name_of(metric)!r} gives {condensed[first]} for rows {p} and {q}",
             "finite distances of at least 0",
             "scale or clean these rows, or choose another metric",
         )
     )
+
+
+def _name_of(metric: MetricLike) -> str:
+    return metric if isinstance(metric, str) else getattr(metric, "__name__", "the callable")

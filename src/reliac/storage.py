@@ -27,11 +27,16 @@ _ARRAYS = ("links", "names", "objects", "weights", "object_pairs")
 
 def save(tree: ClusterTree, path: str | os.PathLike[str], **more: str) -> None:
     """Write a tree under a temporary name and rename it; ``more`` goes into the header."""
+    write_atomically(path, to_bytes(tree, **more))
+
+
+def to_bytes(tree: ClusterTree, **more: str) -> bytes:
+    """Return what a tree file holds."""
     arrays = {name: getattr(tree, name) for name in _ARRAYS if getattr(tree, name) is not None}
     header = {**_header(tree), **more, "sha256": _digest(arrays)}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, header=np.array(json.dumps(header)), **arrays)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def load_fields(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:

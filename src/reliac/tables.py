@@ -133,6 +133,9 @@ def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
     if not hasattr(frame, "index") and columns and names is None:
         names = _first_column_names(frame, columns[0])
         columns = columns[1:] if names is not None else columns
+    if len(set(columns)) != len(columns):
+        twice = next(str(column) for column in columns if columns.count(column) > 1)
+        raise ValueError(explain(f"Two columns are called {twice!r}", "distinct column names", "rename one of them"))
     arrays = [_column_numbers(frame[column], column) for column in columns]
     if not arrays:
         return np.empty((len(frame), 0)), names

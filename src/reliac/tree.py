@@ -183,7 +183,8 @@ class ClusterTree:
     def to_newick(self, lengths: bool = True) -> str:
         """Return the tree in Newick form, ties as polytomies; a forest gives one line per tree.
 
-        The path between two leaves is as long as their cophenetic distance.
+        The path between two leaves is as long as their cophenetic distance; where a join is nearer than one below
+        it (an inversion), as long as the larger of the two, since branches cannot have negative lengths.
         """
         return exports.newick(self, lengths)
 

@@ -161,7 +161,7 @@ def spanning_tree(tree: ClusterTree) -> SpanningTree:
             explain(
                 f"A tree of criterion {criterion!r} has no spanning tree",
                 "criterion='single'",
-                "run reliac.cluster(X, 'single')",
+                "make the tree with the single criterion",
             )
         )
     return SpanningTree(tree.object_pairs, tree.links["distance"].copy(), tree.links["level"].astype(np.intp))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import explain, unknown_name
@@ -11,7 +13,9 @@ from ..problem import Problem
 from .base import Engine
 
 #: name -> where the class lives; imported only when chosen.
-ENGINES: dict[str, tuple[str, str]] = {"literal": ("reliac.engines.literal", "LiteralEngine")}
+ENGINES: dict[str, tuple[str, str]] = {
+    "literal": ("reliac.engines.literal", "LiteralEngine"),
+}
 
 
 class Choice(NamedTuple):
@@ -52,15 +56,13 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
 
 
 def free_memory() -> int:
-    """Return the bytes that can be allocated without swapping, as far as the system tells."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 2**63 - 1
+    """Return the bytes that can be allocated without swapping, as far as the system and its container tell."""
+    free = 2**63 - 1
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as lines:
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    with contextlib.suppress(OSError, ValueError):  # "max" where a container sets no limit
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        free = min(free, limit - int(Path("/sys/fs/cgroup/memory.current").read_text()))
+    return free

@@ -1,0 +1,186 @@
+"""How good a clustering is: scores against known classes, and the standard strategy against the reliable one."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .api import cluster
+from .distances import check_given
+from .errors import explain
+from .metrics import MetricLike
+from .tree import ClusterTree, Order
+
+
+@dataclass(frozen=True)
+class StrategyRow:
+    """One strategy of a comparison; scores are None without classes, agreement and sizes without a cut."""
+
+    alpha: float
+    name: str  # "standard", "reliable" or "alpha 0.5"
+    n_levels: int
+    seconds: float
+    sizes: tuple[int, ...]  # of the clusters, largest first
+    ami: float | None
+    ari: float | None
+    v: float | None
+    agreement: float | None  # adjusted Rand index with the clusters of the standard strategy
+
+
+def scores(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
+    """Compare clusters with known classes; 1 is a perfect match.
+
+    ``ami``: mutual information adjusted for chance, divided by the larger entropy; ``ari``: pairs of objects that
+    both put together or apart, adjusted for chance; ``v``: harmonic mean of homogeneity and completeness.
+
+    Examples
+    --------
+    >>> from reliac.evaluate import scores
+    >>> scores(["a", "a", "b", "b"], [1, 1, 0, 0])
+    {'ami': 1.0, 'ari': 1.0, 'v': 1.0}
+    """
+    from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, v_measure_score
+
+    classes, clusters = _numbered(truth, "truth"), _numbered(labels, "labels")
+    if len(classes) != len(clusters):
+        raise ValueError(
+            explain(
+                f"{len(classes)} classes and {len(clusters)} labels",
+                "one of each for every object",
+                "pass both for the same rows, in the same order",
+            )
+        )
+    with warnings.catch_warnings():  # many small clusters are a normal result here
+        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+        return {
+            "ami": float(adjusted_mutual_info_score(classes, clusters, average_method="max")),
+            "ari": float(adjusted_rand_score(classes, clusters)),
+            "v": float(v_measure_score(classes, clusters)),
+        }
+
+
+def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
+    """Correlate the distances at which objects come together with their own (square or condensed) distances.
+
+    Examples
+    --------
+    >>> import reliac
+    >>> from reliac.evaluate import cophenetic_correlation
+    >>> tree = reliac.cluster([[0.0], [1.0], [5.0]], "average", metric="euclidean")
+    >>> round(cophenetic_correlation(tree, [1.0, 5.0, 4.0]), 4)
+    0.9707
+    """
+    given, _, n = check_given(np.asarray(distances), None)
+    if n != tree.n_objects:
+        raise ValueError(
+            explain(
+                f"Distances of {n} objects, and a tree of {tree.n_objects}",
+                "distances of the tree's objects",
+                "pass the matrix that the tree was made from",
+            )
+        )
+    if tree.n_clusters > 1:
+        raise ValueError(
+            explain(
+                f"The run stopped with {tree.n_clusters} clusters: some objects never come together",
+                "trees that end with one cluster",
+                "go on with tree.develop()",
+            )
+        )
+    own = given if given.ndim == 1 else given[np.triu_indices(n, 1)]
+    met = tree.cophenetic()
+    if n < 3 or not np.ptp(own) or not np.ptp(met):
+        raise ValueError(
+            explain(
+                "A correlation of numbers that are all equal",
+                "three objects or more, at different distances",
+                "use data with more than one distance",
+            )
+        )
+    return float(np.corrcoef(own, met)[0, 1])
+
+
+def compare_strategies(
+    X: Any,
+    y: ArrayLike | None = None,
+    criterion: str = "ward",
+    *,
+    metric: MetricLike = "sqeuclidean",
+    alphas: Iterable[float] = (0.0, 1.0),
+    n_clusters: int | None = None,
+    by: Order = "distance",
+    **options: Any,
+) -> list[StrategyRow]:
+    """Run several strategies on the same data and compare their clusters and their cost.
+
+    Parameters
+    ----------
+    X, criterion, metric, options : as in :func:`reliac.cluster`
+    y : the class of every object, if known
+    alphas : 0 is the standard strategy, 1 the reliable one
+    n_clusters : how many clusters to compare; None for as many as ``y`` has classes
+    by : how the trees are cut, as in ``ClusterTree.labels``
+
+    Examples
+    --------
+    >>> from reliac.evaluate import compare_strategies
+    >>> rows = compare_strategies([[0.0], [1.0], [5.0], [6.0], [20.0]], [0, 0, 1, 1, 2])
+    >>> [(row.name, row.n_levels, row.sizes, row.ari) for row in rows]
+    [('standard', 4, (2, 2, 1), 1.0), ('reliable', 3, (2, 2, 1), 1.0)]
+    """
+    classes = None if y is None else _numbered(y, "y")
+    if n_clusters is None and classes is not None:
+        n_clusters = len(np.unique(classes))
+    wanted = list(alphas)
+    standard: NDArray[np.intp] | None = None
+    cluster([[0.0], [1.0], [3.0]], criterion)  # so that no strategy pays for importing SciPy
+    rows: dict[float, StrategyRow] = {}
+    for alpha in dict.fromkeys([0.0, *wanted]) if n_clusters is not None else dict.fromkeys(wanted):
+        started = time.perf_counter()
+        tree = cluster(X, criterion, metric=metric, alpha=alpha, **options)
+        seconds = time.perf_counter() - started
+        labels = None if n_clusters is None else tree.labels(n_clusters, by=by)
+        standard = labels if standard is None else standard  # the standard strategy runs first
+        rows[alpha] = _row(tree, seconds, labels, classes, standard)
+    return [rows[alpha] for alpha in wanted]
+
+
+def _row(
+    tree: ClusterTree,
+    seconds: float,
+    labels: NDArray[np.intp] | None,
+    classes: NDArray[np.intp] | None,
+    standard: NDArray[np.intp] | None,
+) -> StrategyRow:
+    alpha = float(tree.parameters["alpha"])
+    name = {0.0: "standard", 1.0: "reliable"}.get(alpha, f"alpha {alpha:g}")
+    sizes = () if labels is None else tuple(sorted(np.bincount(labels).tolist(), reverse=True))
+    found = {} if labels is None or classes is None else scores(classes, labels)
+    agreement = None if labels is None or standard is None else scores(standard, labels)["ari"]
+    return StrategyRow(
+        alpha=alpha,
+        name=name,
+        n_levels=tree.n_levels,
+        seconds=seconds,
+        sizes=sizes,
+        ami=found.get("ami"),
+        ari=found.get("ari"),
+        v=found.get("v"),
+        agreement=agreement,
+    )
+
+
+def _numbered(values: ArrayLike, what: str) -> NDArray[np.intp]:
+    """Number the classes 0, 1, ...; any kind of value will do."""
+    array = np.asarray(values)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(
+            explain(f"{what} of shape {array.shape}", "one entry per object", "pass a list or a one-dimensional array")
+        )
+    return np.unique(array, return_inverse=True)[1]
