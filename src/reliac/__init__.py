@@ -14,7 +14,7 @@ _HOMES = {
     "ClusterTree": "tree",
     "Interrupted": "errors",
     "NotEuclideanWarning": "errors",
-    "Progress": "algorithm",
+    "Progress": "history",
     "ReliableAgglomerativeClustering": "estimators",
     "ReliableOutlierDetector": "estimators",
 }
@@ -22,7 +22,6 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
-    from .algorithm import Progress as Progress
     from .api import cluster as cluster
     from .api import linkage as linkage
     from .api import load as load
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from .errors import NotEuclideanWarning as NotEuclideanWarning
     from .estimators import ReliableAgglomerativeClustering as ReliableAgglomerativeClustering
     from .estimators import ReliableOutlierDetector as ReliableOutlierDetector
+    from .history import Progress as Progress
     from .tree import ClusterTree as ClusterTree
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import views
-from .algorithm import History, Progress, replay, run
+from .history import History, Progress, run, split_runs
 from .checkpoint import Checkpoint
 from .criteria import get_criterion
 from .engines import Choice, choose
+from .engines.base import Batch
 from .errors import Interrupted, explain
 from .links import Links
 from .metrics import MetricLike
@@ -93,7 +94,7 @@ def cluster(
     keeper = None if checkpoint is None else Checkpoint(checkpoint, problem)
     earlier = keeper.resume() if keeper else None
     history = _history_of(earlier) if earlier else History()
-    return _run(problem, choice, history, progress, keeper)
+    return _run(problem, choice, history, n_jobs, progress, keeper)
 
 
 def linkage(
@@ -177,13 +178,14 @@ def develop(
             )
         )
     history = _history_of(tree, objects)
-    return _run(part, choose(part), history, None, None, tree.objects[objects])
+    return _run(part, choose(part), history, None, None, None, tree.objects[objects])
 
 
 def _run(
     problem: Problem,
     choice: Choice,
     history: History,
+    n_jobs: int | None,
     progress: Any,
     keeper: Checkpoint | None,
     objects: NDArray[np.intp] | None = None,
@@ -200,9 +202,7 @@ def _run(
             keeper.write(tree())
 
     try:
-        engine = choice.engine(problem)
-        replay(engine, history, problem.n_objects)
-        run(problem, engine, history, after_level)
+        run(problem, choice.engine(problem, n_jobs), history, after_level)
     except KeyboardInterrupt:
         partial = tree()
         if keeper:
@@ -216,22 +216,15 @@ def _run(
 
 
 def _make_tree(problem: Problem, history: History, choice: Choice, objects: NDArray[np.intp] | None) -> ClusterTree:
-    steps = history.levels
-    empty = np.empty(0, dtype=np.intp)
-    level = np.concatenate([empty, *(np.full(len(links.p), number) for number, links, _ in steps)])
-    p = np.concatenate([empty, *(links.p for _, links, _ in steps)])
-    q = np.concatenate([empty, *(links.q for _, links, _ in steps)])
-    distance = np.concatenate([np.empty(0), *(links.distance for _, links, _ in steps)])
-    single = problem.criterion.reduction is np.minimum
-    pairs = [found for _, _, found in steps if found is not None]
+    level, links, pairs = history.whole()
     metric = problem.metric if isinstance(problem.metric, str) else getattr(problem.metric, "__name__", "callable")
     return ClusterTree(
         n_objects=problem.n_objects,
-        links=views.make_links(problem.n_objects, p, q, distance, level),
+        links=views.make_links(problem.n_objects, links.p, links.q, links.distance, level),
         names=problem.names,
         objects=np.arange(problem.n_objects) if objects is None else objects,
         weights=problem.weights,
-        object_pairs=np.concatenate([np.empty((0, 2), dtype=np.intp), *pairs]) if single else None,
+        object_pairs=pairs if problem.criterion.reduction is np.minimum else None,
         parameters={
             "criterion": problem.criterion.name,
             "metric": metric,
@@ -254,13 +247,13 @@ def _history_of(tree: ClusterTree, objects: NDArray[np.intp] | None = None) -> H
         number = np.full(tree.n_objects, -1)
         number[objects] = np.arange(len(objects))
         kept = number[p] >= 0
-    history = History()
     rows = np.flatnonzero(kept)
-    for part in np.split(rows, np.flatnonzero(np.diff(tree.links["level"][rows])) + 1) if len(rows) else ():
-        pairs = None if tree.object_pairs is None else number[tree.object_pairs[part]]
-        links = Links(number[p[part]], number[q[part]], tree.links["distance"][part])
-        history.levels.append((len(history.levels) + 1, links, pairs))
-    return history
+    level = np.concatenate(
+        [np.full(len(part), count) for count, part in enumerate(split_runs(tree.links["level"][rows]), 1)] or [rows]
+    )
+    links = Links(number[p[rows]], number[q[rows]], tree.links["distance"][rows])
+    pairs = None if tree.object_pairs is None else number[tree.object_pairs[rows]]
+    return History([Batch(level, links, pairs)] if len(rows) else [])
 
 
 def _problem_of(tree: ClusterTree, X: Any) -> Problem:

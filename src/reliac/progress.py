@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from .algorithm import Progress
+from .history import Progress
 from .errors import explain
 
 #: Seconds before the line appears, and between two updates of it.

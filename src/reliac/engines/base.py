@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..links import Groups, Links
+from ..links import Groups, Indices, Links
 from ..problem import Problem
 
 
+class Batch(NamedTuple):
+    """The links of one level, or of several in a row, with the distances that engines compare."""
+
+    level: Indices  # of every link, never falling
+    links: Links
+    object_pairs: NDArray[np.intp] | None  # for each link its two nearest objects (single criterion)
+
+
 class Engine(Protocol):
-    """The clusters of one level, and their distances.
+    """The clusters of one level, and how the next levels come about.
 
     A cluster goes by the index of its first object, for ever: a group keeps the smallest index of its parts.
     """
 
     name: str
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         """Begin with every object as a cluster of its own."""
+
+    @staticmethod
+    def refuses(problem: Problem) -> str | None:
+        """Say why this engine cannot do the problem; None if it can."""
 
     @staticmethod
     def memory(problem: Problem) -> int:
         """Estimate the bytes that a run allocates beyond its input."""
+
+    def join(self, groups: Groups) -> None:
+        """Make every group one cluster, to catch up with levels that were made before."""
+
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Develop the clusters from ``level`` on until the problem's stopping rules hold, batch after batch."""
+
+
+class SteppingEngine(Protocol):
+    """An engine that answers step by step, for the loop in :mod:`reliac.algorithm`."""
 
     @property
     def n_clusters(self) -> int:

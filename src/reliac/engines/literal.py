@@ -8,6 +8,7 @@ nearest neighbours is gone, or when a new cluster is as near as its nearest.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ..criteria import Floats, join_weights, link_distance
 from ..errors import NotEuclideanWarning, explain
 from ..links import Groups, Indices, Links
 from ..problem import Problem
+from .base import Batch
 
 #: Squared distances of representatives below minus this share of the largest are not rounding.
 NOT_EUCLIDEAN = 1e-9
@@ -29,7 +31,8 @@ class LiteralEngine:
 
     name = "literal"
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+        del n_jobs  # NumPy's own threads are all there are
         self.problem = problem
         self.criterion = problem.criterion
         n = problem.n_objects
@@ -50,6 +53,11 @@ class LiteralEngine:
         self.warned = problem.given is None or not self.criterion.geometric
 
     @staticmethod
+    def refuses(problem: Problem) -> str | None:
+        """Nothing: it does every problem that fits into memory."""
+        return None
+
+    @staticmethod
     def memory(problem: Problem) -> int:
         """The table, and while it is made and reduced a second one (a third one for single)."""
         tables = 3 if problem.criterion.reduction is np.minimum else 2
@@ -59,6 +67,12 @@ class LiteralEngine:
     def n_clusters(self) -> int:
         """The number of clusters now."""
         return len(self.alive)
+
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Run the loop of the paper."""
+        from ..algorithm import step_by_step
+
+        return step_by_step(self.problem, self, level)
 
     def nearest(self) -> Links:
         """For every cluster p all clusters at its smallest distance, ties included, as links p-q."""

@@ -1,0 +1,461 @@
+"""Certified candidate lists: the shared heart of the fast engines.
+
+Every cluster keeps a short list of clusters with exact distances, and a radius: everything that is not in the
+list is at least the radius away. While the best entry lies strictly inside the radius the nearest neighbour is
+proven, ties included, and nothing is searched. The levels run here, in compiled code, until some list runs dry;
+then the engine searches those clusters and the levels go on.
+
+Why a list stays true. A join never comes closer to a third cluster than the nearer of its parts was (reducible
+criteria), so joins elsewhere leave radii alone, and an entry that points to a joined cluster is followed to its
+new home and measured anew, but only when it matters: when it was the best. A joined cluster's list is the union
+of its parts' lists, its radius follows the criterion's own update. Where joins can come closer (centroid, median,
+groups of three and more under Ward), the new cluster is searched and pushed into every list that it enters.
+
+Clusters go by slot (their first object) in all arrays; an entry holds the cluster's node, which dies when it is
+joined, so that stale entries are seen at once.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numba as nb
+import numpy as np
+from numba.extending import overload
+
+from ..criteria import equal_shares
+
+#: Entries that a list keeps when it is cut.
+LIST_LENGTH = 16
+
+#: Radii are deflated by this share of what they were computed from.
+ROUNDING = 1e-12
+
+DONE, SEARCH, PAUSE = 0, 1, 2
+
+#: How radii (and distances) of the parts of a group give those of the group; see criteria.Criterion.radius.
+RADIUS_MIN, RADIUS_MAX, RADIUS_MEAN, RADIUS_PLAIN_MEAN, RADIUS_WARD, RADIUS_NONE = range(6)
+
+Lists = namedtuple("Lists", "nodes distances start count room radius best")
+Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark")
+Work = namedtuple("Work", "touched searched pushes p q distance level scratch_node scratch_distance counters")
+Rules = namedtuple("Rules", "alpha tie_factor n_clusters max_level max_value radius_rule smallest_weight level_out")
+
+#: Places in Work.counters.
+N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, STAMP, N_PUSHES = range(8)
+
+
+def pair_distance(space, p, q):
+    """Return the exact distance of the clusters in slots p and q; each space brings its own."""
+    raise NotImplementedError
+
+
+def join_space(space, parts):
+    """Make the clusters in ``parts`` one, in the slot of the first; each space brings its own."""
+    raise NotImplementedError
+
+
+SPACES: dict = {}
+
+
+@overload(pair_distance)
+def _pair_distance(space, p, q):
+    return SPACES[space.instance_class][0]
+
+
+@overload(join_space)
+def _join_space(space, parts):
+    return SPACES[space.instance_class][1]
+
+
+def register_space(space_type, pair, join):
+    """Say how a space (a named tuple of arrays) measures and joins clusters."""
+    SPACES[space_type] = (pair, join)
+
+
+compiled = nb.njit(cache=True, nogil=True)
+shares_of_parts = nb.njit(cache=True, nogil=True)(equal_shares)
+
+
+@compiled
+def living(nodes, node):
+    """Follow a node to the living cluster that holds it now; paths are halved on the way."""
+    parent = nodes.parent
+    while parent[node] >= 0:
+        if parent[parent[node]] >= 0:
+            parent[node] = parent[parent[node]]
+        node = parent[node]
+    return node
+
+
+@compiled
+def unfollow(nodes, r):
+    """Take r out of the followers of its nearest neighbour. O(1)."""
+    if nodes.target[r] < 0:
+        return
+    before, after = nodes.follower_prev[r], nodes.follower_next[r]
+    if before >= 0:
+        nodes.follower_next[before] = after
+    else:
+        nodes.follower_first[nodes.target[r]] = after
+    if after >= 0:
+        nodes.follower_prev[after] = before
+    nodes.target[r] = -1
+
+
+@compiled
+def follow(nodes, r, q):
+    """Note that q is the nearest neighbour of r. O(1)."""
+    unfollow(nodes, r)
+    first = nodes.follower_first[q]
+    nodes.target[r], nodes.follower_prev[r], nodes.follower_next[r] = q, -1, first
+    if first >= 0:
+        nodes.follower_prev[first] = r
+    nodes.follower_first[q] = r
+
+
+@compiled
+def sort_entries(node, distance, first, count):
+    """Sort entries by distance: by insertion when few, by merging when many."""
+    if count > 64:
+        order = np.argsort(distance[first : first + count], kind="mergesort")
+        node[first : first + count] = node[first : first + count][order]
+        distance[first : first + count] = distance[first : first + count][order]
+        return
+    for i in range(first + 1, first + count):
+        n, d = node[i], distance[i]
+        j = i - 1
+        while j >= first and distance[j] > d:
+            node[j + 1], distance[j + 1] = node[j], distance[j]
+            j -= 1
+        node[j + 1], distance[j + 1] = n, d
+
+
+@compiled
+def touch(nodes, work, r):
+    """Put r on the list of clusters whose nearest neighbour may have changed; once."""
+    stamp = -(work.counters[LEVEL] + 2)
+    if nodes.mark[r] != stamp:
+        nodes.mark[r] = stamp
+        work.touched[work.counters[N_TOUCHED]] = r
+        work.counters[N_TOUCHED] += 1
+
+
+@compiled
+def refresh(space, lists, nodes, work, r):
+    """Bring the list of r up to date: follow joined entries, measure them anew, sort, find the best.
+
+    Cost: one exact distance for each entry that was joined since.
+    """
+    first, radius, own = lists.start[r], lists.radius[r], nodes.node_of[r]
+    stale = False
+    for e in range(first, first + lists.count[r]):
+        if nodes.parent[lists.nodes[e]] >= 0:
+            stale = True
+            break
+    if stale:
+        kept = first
+        work.counters[STAMP] += 1
+        stamp = work.counters[STAMP]
+        seen = work.scratch_node
+        for e in range(first, first + lists.count[r]):
+            node, distance = lists.nodes[e], lists.distances[e]
+            joined = nodes.parent[node] >= 0
+            node = living(nodes, node)
+            slot = nodes.slot_of[node]
+            if node == own or seen[slot] == stamp:
+                continue
+            seen[slot] = stamp
+            if joined:
+                distance = pair_distance(space, r, slot)
+            if distance < radius:
+                lists.nodes[kept], lists.distances[kept] = node, distance
+                kept += 1
+        lists.count[r] = kept - first
+        sort_entries(lists.nodes, lists.distances, first, kept - first)
+    lists.best[r] = lists.distances[first] if lists.count[r] else np.inf
+
+
+@compiled
+def certified(lists, work, rules, r):
+    """Tell whether the nearest neighbours of r are proven, all that tie included."""
+    if lists.count[r] == 0:
+        return work.counters[N_ALIVE] == 1
+    return lists.best[r] * rules.tie_factor < lists.radius[r] or (
+        lists.radius[r] == np.inf and lists.count[r] == work.counters[N_ALIVE] - 1
+    )
+
+
+@compiled
+def group_radius(space, lists, rules, parts, distance):
+    """Return the radius of a group from the radii of its parts; -1 if the group must be searched."""
+    rule = rules.radius_rule
+    if rule == RADIUS_NONE or (rule == RADIUS_WARD and len(parts) > 2):
+        return -1.0
+    radius = lists.radius[parts]
+    weight = space.weight[parts]
+    if rule == RADIUS_MIN:
+        return radius.min()
+    if rule == RADIUS_MAX:
+        return radius.max()
+    if rule == RADIUS_MEAN:
+        return (radius * weight).sum() / weight.sum() * (1 - ROUNDING)
+    if rule == RADIUS_PLAIN_MEAN:
+        return radius.mean() * (1 - ROUNDING)
+    x, total = rules.smallest_weight, radius[0] + radius[1]
+    near = ((weight[0] + x) * radius[0] + (weight[1] + x) * radius[1] - x * distance) / (weight.sum() + x)
+    return min(near, total - distance) - ROUNDING * total
+
+
+@compiled
+def gather_list(space, lists, nodes, work, parts):
+    """Give the joined cluster the union of its parts' lists, measured anew and cut to the nearest."""
+    head = parts[0]
+    own, radius = nodes.node_of[head], lists.radius[head]
+    work.counters[STAMP] += 1
+    stamp = work.counters[STAMP]
+    seen = work.scratch_node
+    total = 0
+    for part in parts:
+        total += lists.count[part]
+    node_found, distance_found = np.empty(total, np.int32), np.empty(total, np.float64)
+    found = 0
+    for part in parts:
+        for e in range(lists.start[part], lists.start[part] + lists.count[part]):
+            node = living(nodes, lists.nodes[e])
+            slot = nodes.slot_of[node]
+            if node == own or seen[slot] == stamp:
+                continue
+            seen[slot] = stamp
+            distance = pair_distance(space, head, slot)
+            if distance < radius:
+                node_found[found], distance_found[found] = node, distance
+                found += 1
+    sort_entries(node_found, distance_found, 0, found)
+    if found > LIST_LENGTH:
+        radius = lists.radius[head] = distance_found[LIST_LENGTH]
+        found = LIST_LENGTH
+        while found and distance_found[found - 1] >= radius:
+            found -= 1
+    first = lists.start[head]
+    lists.nodes[first : first + found] = node_found[:found]
+    lists.distances[first : first + found] = distance_found[:found]
+    lists.count[head] = found
+
+
+@compiled
+def reliable_links(lists, nodes, rules, rows, n):
+    """Return the reliable links of some clusters, sorted by distance, then by the smaller and the larger index.
+
+    A link is reliable if it is as near as the nearest of both sides. Links that became reliable since the last
+    level have a touched cluster on one side. Entries of clusters that were joined are skipped: in a list that was
+    not touched they are no nearer than the best, and if they tie, the new cluster's own list has the link.
+    """
+    count = 0
+    for r in rows:
+        bound = lists.best[r] * rules.tie_factor
+        for e in range(lists.start[r], lists.start[r] + lists.count[r]):
+            if lists.distances[e] > bound:
+                break
+            count += 1
+    key, d = np.empty(count, np.int64), np.empty(count, np.float64)
+    count = 0
+    for r in rows:
+        bound = lists.best[r] * rules.tie_factor
+        for e in range(lists.start[r], lists.start[r] + lists.count[r]):
+            distance, node = lists.distances[e], lists.nodes[e]
+            if distance > bound:
+                break
+            q = nodes.slot_of[node]
+            if nodes.parent[node] < 0 and distance <= lists.best[q] * rules.tie_factor:
+                key[count], d[count] = min(r, q) * n + max(r, q), distance
+                count += 1
+    order = np.argsort(key[:count])
+    key, d = key[order], d[order]
+    kept = 0
+    for k in range(count):  # seen from both sides: keep one
+        if k == 0 or key[k] != key[k - 1]:
+            key[kept], d[kept] = key[k], d[k]
+            kept += 1
+    order = np.argsort(d[:kept], kind="mergesort")
+    return key[order] // n, key[order] % n, d[order]
+
+
+@compiled
+def top(leader, i):
+    """Find the leader of a set, halving paths."""
+    while leader[i] != i:
+        leader[i] = leader[leader[i]]
+        i = leader[i]
+    return i
+
+
+@compiled
+def joining(p, q, most, leader):
+    """Keep of sorted links those that join two sets when taken in order, at most ``most``; set leaders of slots."""
+    keep = np.empty(len(p), np.int64)
+    count = 0
+    for row in range(len(p)):
+        leader[p[row]], leader[q[row]] = p[row], q[row]
+    for row in range(len(p)):
+        if count >= most:
+            break
+        a, b = top(leader, p[row]), top(leader, q[row])
+        if a != b:
+            leader[max(a, b)] = min(a, b)
+            keep[count] = row
+            count += 1
+    return keep[:count]
+
+
+@compiled
+def choose_links(p, q, d, rules, n, leader, most):
+    """Take the share alpha of sorted links, within the largest distance, that join clusters."""
+    if rules.alpha == 0.0:
+        p, q, d = p[:1], q[:1], d[:1]
+    elif rules.alpha < 1.0 and len(p):
+        last = d[int(np.ceil(rules.alpha * len(p))) - 1] * rules.tie_factor
+        taken = np.searchsorted(d, last, side="right")
+        p, q, d = p[:taken], q[:taken], d[:taken]
+    within = np.searchsorted(d, rules.max_value, side="right")
+    p, q, d = p[:within], q[:within], d[:within]
+    if rules.level_out:
+        joining(p, q, len(p), leader)
+        lowest = np.full(len(p), np.inf)
+        group = np.empty(len(p), np.int64)
+        place = np.argsort(np.array([top(leader, i) for i in p]), kind="mergesort")
+        number = -1
+        for k in range(len(place)):
+            if k == 0 or top(leader, p[place[k]]) != top(leader, p[place[k - 1]]):
+                number += 1
+            group[place[k]] = number
+            lowest[number] = min(lowest[number], d[place[k]])
+        order = np.argsort(p * n + q)
+        order = order[np.argsort(lowest[group][order], kind="mergesort")]
+        p, q, d = p[order], q[order], lowest[group][order]
+    keep = joining(p, q, most, leader)
+    return p[keep], q[keep], d[keep]
+
+
+@compiled
+def join_groups(space, lists, nodes, work, rules, p, q, d, leader):
+    """Join the groups that the links form: first all spaces, then all lists, since groups may be neighbours."""
+    ends = np.unique(np.concatenate((p, q)))
+    heads = np.array([top(leader, i) for i in ends])
+    order = np.argsort(heads, kind="mergesort")
+    ends, heads = ends[order], heads[order]
+    distance_of = np.empty(len(ends))
+    for row in range(len(p)):
+        distance_of[np.searchsorted(heads, top(leader, p[row]))] = d[row]
+    bounds = [0]
+    for k in range(1, len(heads)):
+        if heads[k] != heads[k - 1]:
+            bounds.append(k)
+    bounds.append(len(heads))
+    for g in range(len(bounds) - 1):
+        parts = ends[bounds[g] : bounds[g + 1]]
+        head = parts[0]
+        radius = group_radius(space, lists, rules, parts, distance_of[bounds[g]])
+        node = work.counters[N_NODES]
+        work.counters[N_NODES] += 1
+        work.counters[N_ALIVE] -= len(parts) - 1
+        for part in parts:
+            nodes.parent[nodes.node_of[part]] = node
+            nodes.node_of[part] = -1
+            unfollow(nodes, part)
+        nodes.node_of[head], nodes.slot_of[node] = node, head
+        lists.radius[head] = radius
+        join_space(space, parts)
+    for g in range(len(bounds) - 1):
+        parts = ends[bounds[g] : bounds[g + 1]]
+        head = parts[0]
+        for part in parts:
+            while nodes.follower_first[part] >= 0:
+                r = nodes.follower_first[part]
+                unfollow(nodes, r)
+                touch(nodes, work, r)
+        touch(nodes, work, head)
+        if lists.radius[head] < 0:
+            lists.count[head] = 0
+            work.pushes[work.counters[N_PUSHES]] = head
+            work.counters[N_PUSHES] += 1
+        else:
+            gather_list(space, lists, nodes, work, parts)
+
+
+@compiled
+def advance(space, lists, nodes, work, rules, leader, patience):
+    """Run levels until a list runs dry (SEARCH), the rules say stop (DONE), or enough was done (PAUSE).
+
+    Cost of a level: what changed, not n (alpha=1); all living clusters for smaller alpha.
+    """
+    counters, n, done = work.counters, len(lists.best), 0
+    while True:
+        if counters[N_PUSHES]:
+            return SEARCH
+        counters[N_SEARCHED] = 0
+        for k in range(counters[N_TOUCHED]):
+            r = work.touched[k]
+            if nodes.node_of[r] < 0:
+                continue
+            refresh(space, lists, nodes, work, r)
+            if not certified(lists, work, rules, r):
+                work.searched[counters[N_SEARCHED]] = r
+                counters[N_SEARCHED] += 1
+            elif lists.count[r]:
+                follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
+        if counters[N_SEARCHED]:
+            return SEARCH
+        if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
+            return DONE
+        if done > patience:
+            return PAUSE
+        rows = work.touched[: counters[N_TOUCHED]]
+        rows = rows[nodes.node_of[rows] >= 0] if rules.alpha == 1.0 else np.flatnonzero(nodes.node_of[:n] >= 0)
+        p, q, d = reliable_links(lists, nodes, rules, rows, n)
+        p, q, d = choose_links(p, q, d, rules, n, leader, counters[N_ALIVE] - rules.n_clusters)
+        if len(p) == 0:
+            return DONE
+        done += len(rows) + 1
+        counters[LEVEL] += 1
+        counters[N_TOUCHED] = 0
+        first = counters[N_LINKS]
+        work.p[first : first + len(p)], work.q[first : first + len(p)] = p, q
+        work.distance[first : first + len(p)], work.level[first : first + len(p)] = d, counters[LEVEL]
+        counters[N_LINKS] += len(p)
+        join_groups(space, lists, nodes, work, rules, p, q, d, leader)
+
+
+@compiled
+def catch_up(space, nodes, work, parts):
+    """Join one group without lists: how an engine takes over levels that were made before."""
+    node = work.counters[N_NODES]
+    work.counters[N_NODES] += 1
+    work.counters[N_ALIVE] -= len(parts) - 1
+    for part in parts:
+        nodes.parent[nodes.node_of[part]] = node
+        nodes.node_of[part] = -1
+    nodes.node_of[parts[0]], nodes.slot_of[node] = node, parts[0]
+    join_space(space, parts)
+
+
+@compiled
+def push(lists, nodes, work, r, node, distance):
+    """Enter a new cluster into the list of r if it lies inside the radius; a full list drops its farthest."""
+    if distance >= lists.radius[r]:
+        return
+    first, count = lists.start[r], lists.count[r]
+    if count == lists.room[r]:
+        count -= 1
+        lists.radius[r] = lists.distances[first + count]
+        while count and lists.distances[first + count - 1] >= lists.radius[r]:
+            count -= 1
+    if distance < lists.radius[r]:
+        e = first + count
+        while e > first and lists.distances[e - 1] > distance:
+            lists.nodes[e], lists.distances[e] = lists.nodes[e - 1], lists.distances[e - 1]
+            e -= 1
+        lists.nodes[e], lists.distances[e] = node, distance
+        count += 1
+    lists.count[r] = count
+    touch(nodes, work, r)

@@ -1,0 +1,216 @@
+"""The Python side of the candidate lists: memory, threads, and the to and fro of levels and searches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..links import Groups, Links
+from ..problem import Problem
+from . import candidates
+from .base import Batch
+from .candidates import (
+    DONE,
+    LEVEL,
+    LIST_LENGTH,
+    N_ALIVE,
+    N_LINKS,
+    N_NODES,
+    N_PUSHES,
+    N_SEARCHED,
+    N_TOUCHED,
+    SEARCH,
+    Lists,
+    Nodes,
+    Rules,
+    Work,
+    advance,
+)
+
+#: Entries that a search finds for each list; a little more than a list keeps when it is cut.
+SEARCH_LENGTH = LIST_LENGTH + 4
+
+#: Clusters looked at in compiled code before Python gets a word: progress, Ctrl-C.
+PATIENCE = 2_000_000
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads, as joblib counts them: None is all cores here, -1 too, -2 all but one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    return max(1, n_jobs if n_jobs > 0 else cores + 1 + n_jobs)
+
+
+class ListEngine:
+    """Levels by certified lists. A subclass brings a space (what measures and joins) and a search."""
+
+    name = "lists"
+    space: Any
+
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+        self.problem = problem
+        self.threads = n_threads(n_jobs)
+        n = problem.n_objects
+        length = n * SEARCH_LENGTH
+        self.lists = Lists(
+            nodes=np.zeros(length, np.int32),
+            distances=np.zeros(length, np.float64),
+            start=np.arange(n, dtype=np.int64) * SEARCH_LENGTH,
+            count=np.zeros(n, np.int32),
+            room=np.full(n, SEARCH_LENGTH, np.int32),
+            radius=np.zeros(n),
+            best=np.full(n, np.inf),
+        )
+        self.end_of_lists = length
+        self.nodes = Nodes(
+            parent=np.full(2 * n, -1, np.int32),
+            slot_of=np.r_[np.arange(n, dtype=np.int32), np.zeros(n, np.int32)],
+            node_of=np.arange(n, dtype=np.int32),
+            follower_first=np.full(n, -1, np.int32),
+            follower_next=np.full(n, -1, np.int32),
+            follower_prev=np.full(n, -1, np.int32),
+            target=np.full(n, -1, np.int32),
+            mark=np.zeros(n, np.int64),
+        )
+        self.work = Work(
+            touched=np.empty(n, np.int64),
+            searched=np.empty(n, np.int64),
+            pushes=np.empty(n, np.int64),
+            p=np.empty(max(n - 1, 0), np.int64),
+            q=np.empty(max(n - 1, 0), np.int64),
+            distance=np.empty(max(n - 1, 0)),
+            level=np.empty(max(n - 1, 0), np.int64),
+            scratch_node=np.zeros(n, np.int64),
+            scratch_distance=np.zeros(0),
+            counters=np.zeros(8, np.int64),
+        )
+        self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
+        self.leader = np.arange(n, dtype=np.int64)
+        self.searches = 0  # rows searched, for the curious
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters now."""
+        return int(self.work.counters[N_ALIVE])
+
+    @property
+    def alive(self) -> NDArray[np.intp]:
+        """The slots of the clusters, sorted."""
+        return np.flatnonzero(self.nodes.node_of >= 0)
+
+    def join(self, groups: Groups) -> None:
+        """Join groups before the first search: how a new engine catches up with levels made earlier."""
+        for parts in np.split(groups.parts, groups.starts[1:]):
+            candidates.catch_up(self.space, self.nodes, self.work, parts)
+
+    def search(self, slots: NDArray[np.int64], push: bool) -> None:
+        """Fill the lists of some clusters; with ``push``, also enter them into the lists that they belong to."""
+        raise NotImplementedError
+
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Develop all levels; searches and levels take turns."""
+        counters = self.work.counters
+        counters[LEVEL] = level
+        alive = self.alive
+        if len(alive) < 2:
+            return
+        rules = self._rules()
+        told = 0
+        with one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
+            self.search(alive, push=False)
+            self.work.touched[: len(alive)] = alive
+            counters[N_TOUCHED] = len(alive)
+            self.nodes.mark[alive] = -(level + 2)
+            status = SEARCH
+            while status != DONE:
+                status = advance(self.space, self.lists, self.nodes, self.work, rules, self.leader, PATIENCE)
+                done = slice(told, int(counters[N_LINKS]))
+                told = done.stop
+                if done.stop > done.start:
+                    work = self.work
+                    yield Batch(work.level[done], Links(work.p[done], work.q[done], work.distance[done]), None)
+                if status == SEARCH and counters[N_PUSHES]:
+                    slots = self.work.pushes[: counters[N_PUSHES]].copy()
+                    counters[N_PUSHES] = 0
+                    self.search(slots, push=True)
+                elif status == SEARCH:
+                    self.search(self.work.searched[: counters[N_SEARCHED]].copy(), push=False)
+
+    def _rules(self) -> Rules:
+        problem = self.problem
+        return Rules(
+            alpha=problem.alpha,
+            tie_factor=problem.tie_factor,
+            n_clusters=problem.stop.n_clusters,
+            max_level=problem.stop.max_level,
+            max_value=largest_value(problem),
+            radius_rule=radius_rule(problem),
+            smallest_weight=float(self.space.weight[self.alive].min()),
+            level_out=problem.tie_tolerance > 0,
+        )
+
+    def give_room(self, slot: int, length: int) -> None:
+        """Move a list to the end of the buffer if it needs more room; the buffer grows by half when full."""
+        if length <= self.lists.room[slot]:
+            return
+        if self.end_of_lists + length > len(self.lists.nodes):
+            size = max(len(self.lists.nodes) * 3 // 2, self.end_of_lists + length)
+            limit = 400 * len(self.lists.start) + 2**24
+            if size > limit:
+                raise TooManyTies(f"ties fill {size} list entries")
+            nodes, distances = np.zeros(size, np.int32), np.zeros(size)
+            nodes[: len(self.lists.nodes)] = self.lists.nodes
+            distances[: len(self.lists.nodes)] = self.lists.distances
+            self.lists = self.lists._replace(nodes=nodes, distances=distances)
+        self.lists.start[slot], self.lists.room[slot] = self.end_of_lists, length
+        self.end_of_lists += length
+
+    def in_threads(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+        """Call a function on pieces of work, in the pool if there are several."""
+        if len(pieces) <= 1 or self.threads == 1:
+            return [function(piece) for piece in pieces]
+        return list(self.pool.map(function, pieces))
+
+
+class TooManyTies(MemoryError):
+    """More ties at a nearest distance than lists have room for."""
+
+
+def one_blas_thread() -> Any:
+    """Limit BLAS to one thread: blocks run in our own pool, and two pools would fight."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, "blas")
+
+
+def radius_rule(problem: Problem) -> int:
+    """Return how the radius of a group follows from those of its parts."""
+    row = problem.criterion
+    if not row.reducible:
+        return candidates.RADIUS_NONE
+    if row.reduction is np.minimum:
+        return candidates.RADIUS_MIN
+    if row.reduction is np.maximum:
+        return candidates.RADIUS_MAX
+    if row.by_size:
+        return candidates.RADIUS_WARD
+    return candidates.RADIUS_PLAIN_MEAN if row.equal_parts else candidates.RADIUS_MEAN
+
+
+def largest_value(problem: Problem) -> float:
+    """Return the largest compared distance whose height is within ``max_distance``."""
+    cap = problem.stop.max_distance
+    if not problem.rooted or not np.isfinite(cap):
+        return cap
+    value = np.float64(cap) ** 2 / problem.criterion.height_factor
+    while problem.heights(np.array([value]))[0] > cap:
+        value = np.nextafter(value, 0.0)
+    while problem.heights(np.array([np.nextafter(value, np.inf)]))[0] <= cap:
+        value = np.nextafter(value, np.inf)
+    return float(value)
