@@ -81,27 +81,37 @@ def get_criterion(name: object) -> Criterion:
 
 
 def link_distance(
-    criterion: Criterion,
+    criterion: Criterion, stored: Floats, spread_p: Floats, spread_q: Floats, weight_p: Floats, weight_q: Floats
+) -> Floats:
+    """Turn stored pair numbers ``s_pq`` into distances; shapes broadcast."""
+    if criterion.reduction is not np.add:
+        return stored
+    return distance_from_sums(stored, spread_p, spread_q, weight_p, weight_q, criterion.offset, criterion.by_size)
+
+
+def distance_from_sums(
     stored: Floats,
     spread_p: Floats,
     spread_q: Floats,
     weight_p: Floats,
     weight_q: Floats,
+    offset: bool,
+    by_size: bool,
 ) -> Floats:
-    """Turn stored pair numbers ``s_pq`` into distances; shapes broadcast.
+    """Give the distance that sums over object pairs stand for; the same bits for (p, q) and (q, p).
 
-    ``add`` without offset: ``s_pq / (w_p w_q)``. With offset, over one common denominator:
-    ``(2 w_p w_q s_pq - w_q^2 s_pp - w_p^2 s_qq) / (2 (w_p w_q)^2)``, times ``w_p w_q / (w_p + w_q)`` by size.
-    Never below zero: on distances that no points can have, the representatives count as coinciding.
+    Without offset: ``s_pq / (w_p w_q)``. With offset, over one common denominator:
+    ``(2 w_p w_q s_pq - (w_q^2 s_pp + w_p^2 s_qq)) / (2 (w_p w_q)^2)``, times ``w_p w_q / (w_p + w_q)`` by size.
+    Never below zero: on distances that no points can have, the representatives count as coinciding. Compiled as it
+    stands by the fast engines.
     """
-    if criterion.reduction is not np.add:
-        return stored
     product = weight_p * weight_q
-    if not criterion.offset:
+    if not offset:
         return stored / product
-    numerator = 2.0 * product * stored - weight_q**2 * spread_p - weight_p**2 * spread_q
-    scale = weight_p + weight_q if criterion.by_size else product
-    return np.maximum(numerator / (2.0 * product * scale), 0.0)
+    numerator = 2.0 * product * stored - (weight_q**2 * spread_p + weight_p**2 * spread_q)
+    if by_size:
+        return np.maximum(numerator / (2.0 * product * (weight_p + weight_q)), 0.0)
+    return np.maximum(numerator / (2.0 * product * product), 0.0)
 
 
 def join_weights(

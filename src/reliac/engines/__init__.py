@@ -15,6 +15,7 @@ from .base import Engine
 #: name -> where the class lives; imported only when chosen.
 ENGINES: dict[str, tuple[str, str]] = {
     "literal": ("reliac.engines.literal", "LiteralEngine"),
+    "matrix": ("reliac.engines.matrix", "MatrixEngine"),
     "vectors": ("reliac.engines.vectors", "VectorsEngine"),
 }
 

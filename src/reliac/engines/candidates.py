@@ -177,6 +177,27 @@ def refresh(space, lists, nodes, work, r):
 
 
 @compiled
+def remeasure(space, lists, nodes, work, rows):
+    """Measure the lists of all living clusters anew, after their space has changed its arithmetic."""
+    for r in rows:
+        first, kept, own = lists.start[r], lists.start[r], nodes.node_of[r]
+        work.counters[STAMP] += 1
+        for e in range(first, first + lists.count[r]):
+            node = living(nodes, lists.nodes[e])
+            slot = nodes.slot_of[node]
+            if node == own or work.scratch_node[slot] == work.counters[STAMP]:
+                continue
+            work.scratch_node[slot] = work.counters[STAMP]
+            distance = pair_distance(space, r, slot)
+            if distance < lists.radius[r]:
+                lists.nodes[kept], lists.distances[kept] = node, distance
+                kept += 1
+        lists.count[r] = kept - first
+        sort_entries(lists.nodes, lists.distances, first, kept - first)
+        touch(nodes, work, r)
+
+
+@compiled
 def certified(lists, work, rules, r):
     """Tell whether the nearest neighbours of r are proven, all that tie included."""
     if lists.count[r] == 0:

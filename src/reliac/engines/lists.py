@@ -171,11 +171,35 @@ class ListEngine:
         self.lists.start[slot], self.lists.room[slot] = self.end_of_lists, length
         self.end_of_lists += length
 
+    def set_list(self, r: int, slots: NDArray[np.int64], distances: NDArray[np.float64], radius: float) -> None:
+        """Replace a list."""
+        self.give_room(r, len(slots))
+        first = self.lists.start[r]
+        self.lists.nodes[first : first + len(slots)] = self.nodes.node_of[slots]
+        self.lists.distances[first : first + len(slots)] = distances
+        self.lists.count[r], self.lists.radius[r] = len(slots), radius
+
     def in_threads(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
         """Call a function on pieces of work, in the pool if there are several."""
         if len(pieces) <= 1 or self.threads == 1:
             return [function(piece) for piece in pieces]
         return list(self.pool.map(function, pieces))
+
+
+def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[NDArray[Any], NDArray[Any], float]:
+    """Return a certified list of one full row: the nearest, at least all that tie with the nearest, and a radius."""
+    finite = int(np.isfinite(distances).sum())
+    if finite <= SEARCH_LENGTH:
+        place = np.argsort(distances, kind="stable")[:finite]
+        return place, distances[place], np.inf
+    limit = np.partition(distances, SEARCH_LENGTH)[SEARCH_LENGTH]
+    tied = distances.min() * tie_factor
+    if tied >= limit:
+        beyond = distances[distances > tied]
+        limit = float(beyond.min()) if len(beyond) else np.inf
+    place = np.flatnonzero(distances < limit)
+    place = place[np.argsort(distances[place], kind="stable")]
+    return place, distances[place], float(limit)
 
 
 class TooManyTies(MemoryError):

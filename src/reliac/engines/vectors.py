@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..problem import Problem
 from ..tables import is_sparse
 from .candidates import compiled, pair_distance, push, register_space, shares_of_parts
-from .lists import SEARCH_LENGTH, ListEngine
+from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 4096
@@ -302,14 +302,6 @@ class VectorsEngine(ListEngine):
             for r, (place, distance, radius) in zip(some, self.in_threads(measure, list(some)), strict=True):
                 self.set_list(int(r), self.columns[place], distance, radius)
 
-    def set_list(self, r: int, slots: NDArray[np.int64], distances: NDArray[np.float64], radius: float) -> None:
-        """Replace a list."""
-        self.give_room(r, len(slots))
-        first = self.lists.start[r]
-        self.lists.nodes[first : first + len(slots)] = self.nodes.node_of[slots]
-        self.lists.distances[first : first + len(slots)] = distances
-        self.lists.count[r], self.lists.radius[r] = len(slots), radius
-
     # --- the packed copy that products read ---
 
     def _pack(self) -> None:
@@ -346,22 +338,6 @@ class VectorsEngine(ListEngine):
         means = self._means(self.columns, np.float64)
         means[self.nodes.node_of[self.columns] < 0, -1] = GONE
         return means
-
-
-def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[NDArray[Any], NDArray[Any], float]:
-    """Return a certified list of one full row: the nearest, at least all that tie with the nearest, and a radius."""
-    finite = int(np.isfinite(distances).sum())
-    if finite <= SEARCH_LENGTH:
-        place = np.argsort(distances, kind="stable")[:finite]
-        return place, distances[place], np.inf
-    limit = np.partition(distances, SEARCH_LENGTH)[SEARCH_LENGTH]
-    tied = distances.min() * tie_factor
-    if tied >= limit:
-        beyond = distances[distances > tied]
-        limit = float(beyond.min()) if len(beyond) else np.inf
-    place = np.flatnonzero(distances < limit)
-    place = place[np.argsort(distances[place], kind="stable")]
-    return place, distances[place], float(limit)
 
 
 def exact_shift(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
