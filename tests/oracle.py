@@ -105,7 +105,7 @@ def oracle(
         if alpha == 0:
             taken = reliable[:1]
         else:
-            last = reliable[math.ceil(alpha * len(reliable)) - 1][0]
+            last = reliable[math.ceil(Fraction(str(alpha)) * len(reliable)) - 1][0]
             taken = [link for link in reliable if link[0] <= last * (1 + tol)]
         established = []
         for distance, p, q in taken:

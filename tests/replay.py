@@ -108,7 +108,7 @@ def replay(tree, X, *, metric="sqeuclidean", alpha=1.0, weights=None, partial_la
             assert groups[0][1] <= height(d.min()) * (1 + 1e-7) + height(slack)
         elif not (partial_last and number == len(levels)):
             order = np.sort(d[p, q])
-            last = order[math.ceil(alpha * len(order)) - 1]
+            last = order[math.ceil(alpha * len(order) - 1e-9) - 1]
             must = (d[p, q] <= last) & (height(d[p, q]) <= max_distance)
             assert joined[must].all(), f"level {number}: a reliable link was left out"
             free = d[p, q] > last * (1 + ROUNDING) + slack

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reliac
-from reliac import ReliableAgglomerativeClustering, ReliableOutlierDetector, estimators
+from reliac import ReliableAgglomerativeClustering, ReliableOutlierDetector, scoring
 
 SHARED = ("ward", "complete", "average", "single")
 ALL = (*SHARED, "weighted", "centroid", "median")
@@ -133,12 +133,23 @@ def test_a_bad_number_is_refused_by_row_and_column(make, blobs):
 
 
 @pytest.mark.parametrize("make", [ReliableAgglomerativeClustering, ReliableOutlierDetector])
-def test_a_column_of_text_is_refused_in_pandas_and_polars_frames(make, blobs):
-    columns = {"name": [f"row {i}" for i in range(len(blobs))], "value": blobs[:, 0]}
-    for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
-        with pytest.raises(ValueError, match="could not convert string to float: 'row 0'"):
-            make().fit(frame)
+def test_a_column_of_text_is_refused_by_its_name_in_pandas_and_polars_frames(make, blobs):
+    n = len(blobs)
+    for texts in ([f"row {i}" for i in range(n)], [str(i) for i in range(n)], ["a"] * n):  # even if it looks like numbers
+        columns = {"name": texts, "value": blobs[:, 0]}
+        for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+            with pytest.raises(TypeError, match=rf"Column 'name' is not numeric: '{texts[0]}' in row 0\. Allowed: .*Next: "):
+                make().fit(frame)
     assert make().fit(pl.DataFrame({"value": blobs[:, 0]})).feature_names_in_.tolist() == ["value"]
+
+
+@pytest.mark.parametrize("make", [ReliableAgglomerativeClustering, ReliableOutlierDetector])
+def test_masked_values_are_refused(make, blobs):
+    masked = np.ma.masked_array(blobs, mask=False)
+    make().fit(masked)
+    masked[3, 1] = np.ma.masked
+    with pytest.raises(ValueError, match="masked .*row 3, column 1"):
+        make().fit(masked)
 
 
 def test_memory_caches_the_tree(tmp_path, blobs):
@@ -426,7 +437,7 @@ def test_scores_do_not_depend_on_the_batch_or_on_the_size_of_the_blocks(blobs, m
     together = detector.score_samples(new)
     one_by_one = np.concatenate([detector.score_samples(row[None]) for row in new])
     np.testing.assert_array_equal(one_by_one, together)
-    monkeypatch.setattr(estimators, "BLOCK", 256)
+    monkeypatch.setattr(scoring, "BLOCK", 256)
     np.testing.assert_array_equal(detector.score_samples(new), together)
 
 

@@ -96,6 +96,23 @@ def test_without_classes_and_number_only_cost_is_compared():
     assert [(row.sizes, row.agreement) for row in rows] == [((), None), ((), None)]
 
 
+@pytest.mark.parametrize(
+    ("classes", "options", "message"),
+    [
+        (None, {"n_clusters": 41}, r"n_clusters=41\. Allowed: a whole number from 1 to 40"),
+        (None, {"n_clusters": 0}, "n_clusters=0"),
+        ([0, 1], {}, "2 classes for 40 objects"),
+        (None, {"alphas": [1.0, 2.0]}, "alpha=2.0"),
+        (None, {"engine": "magic"}, "Unknown engine 'magic'"),
+    ],
+)
+def test_mistakes_are_found_before_anything_runs(monkeypatch, classes, options, message):
+    monkeypatch.setattr("reliac.runs.run", lambda *args: pytest.fail("a run was started"))
+    monkeypatch.setattr("reliac.evaluate.cluster", lambda *args: None)  # the warming up
+    with pytest.raises(ValueError, match=rf"{message}.*Next: "):
+        compare_strategies(POINTS, classes, **options)
+
+
 def test_options_reach_the_run():
     (row,) = compare_strategies(
         squareform(pdist(POINTS)), criterion="average", metric="precomputed", alphas=[1.0], n_clusters=2, by="level"

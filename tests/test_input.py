@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from problems import CRITERIA, blobs, lattice
+from reliac import metrics
 from reliac.metrics import METRICS
 
 X = blobs(0, n=20, d=3)
@@ -79,6 +82,7 @@ def test_pandas_nullable_and_mixed_columns_are_numbers():
 def test_float32_frames_stay_float32():
     assert reliac.cluster(pd.DataFrame(X.astype(np.float32))).problem.vectors.dtype == np.float32
     assert reliac.cluster(pl.DataFrame(X.astype(np.float32))).problem.vectors.dtype == np.float32
+    assert reliac.cluster(pd.DataFrame(X).astype("Float32")).problem.vectors.dtype == np.float32
 
 
 def test_polars_frames_give_the_same_tree_and_a_first_column_of_words_names_the_rows():
@@ -100,6 +104,27 @@ def test_sparse_features_give_the_tree_of_the_dense_ones(make, metric):
     other = reliac.cluster(dense, "average", metric=metric)
     assert np.array_equal(tree.links["left"], other.links["left"])
     np.testing.assert_allclose(tree.links["distance"], other.links["distance"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cosine"])
+def test_sparse_distances_do_not_depend_on_the_blocks_they_are_made_in(metric, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = sparse.csr_array(np.round(rng.random((23, 30)) * (rng.random((23, 30)) < 0.3), 1) + np.eye(23, 30))
+    whole = metrics.pairwise(rows, metric)
+    monkeypatch.setattr(metrics, "BLOCK", 23 * 4)
+    assert np.array_equal(metrics.pairwise(rows, metric), whole)
+    np.testing.assert_allclose(whole, squareform(pdist(rows.toarray(), metric)), atol=1e-12)
+    assert np.array_equal(whole, whole.T)
+
+
+def test_sparse_distances_take_little_more_memory_than_the_table_of_them(monkeypatch):
+    monkeypatch.setattr(metrics, "BLOCK", 1500 * 50)
+    rows = sparse.random_array((1500, 40), density=0.3, rng=0, format="csr")
+    tracemalloc.start()
+    table = metrics.pairwise(rows, "euclidean")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * table.nbytes
 
 
 def test_sparse_duplicates_and_near_duplicates_far_from_zero_keep_their_distances():
@@ -148,13 +173,6 @@ def test_given_distances_count_as_euclidean_for_ward_centroid_and_median(criteri
     np.testing.assert_allclose(given.links["distance"], vectors.links["distance"], rtol=1e-9)
 
 
-@pytest.mark.parametrize("criterion", ["ward", "centroid", "median"])
-def test_distances_that_cannot_be_euclidean_are_noted(criterion):
-    impossible = squareform([1.0, 1.0, 1.0, 0.1, 0.1, 9.0])
-    with pytest.warns(reliac.NotEuclideanWarning, match="cannot be Euclidean"):
-        reliac.cluster(impossible, criterion, metric="precomputed")
-
-
 def test_rounding_in_a_distance_matrix_is_not_asymmetry():
     noisy = D * (1 + 1e-12 * np.random.default_rng(0).normal(size=D.shape))
     tree = reliac.cluster(noisy, "average", metric="precomputed")
@@ -201,6 +219,53 @@ def test_text_in_a_column_names_the_column():
     refuses(TypeError, ["'town'", "'Oslo'", "row 0"], pd.DataFrame({"a": [1, 2], "town": ["Oslo", "Rome"]}))
     refuses(TypeError, ["'town'", "'Oslo'"], pl.DataFrame({"a": [1, 2], "town": ["Oslo", "Rome"]}))
     refuses(ValueError, ["'Oslo'", "row 1"], np.array([[1, 2], [3, "Oslo"]], dtype=object))
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [
+        (pd.Series(pd.to_timedelta([1, 2], unit="s"), name="c"), "timedelta64"),
+        (pd.Series([1 + 2j, 3], name="c"), "complex128"),
+        (pd.Series(pd.to_datetime([]), name="c"), "datetime64"),
+        (pd.Series(["u", "v"], dtype="category", name="c"), "'u' in row 0"),
+        (pl.Series("c", [1, 2]).cast(pl.Duration), "Duration"),
+        (pl.Series("c", ["u", "v"]).cast(pl.Categorical), "'u' in row 0"),
+        (pl.Series("c", ["1", "2"]).cast(pl.Categorical), "'1' in row 0"),
+        (pl.Series("c", ["u", "v"]), "'u' in row 0"),
+        (pl.Series("c", [[1], [2]]), "in row 0"),
+    ],
+)
+def test_a_column_of_another_kind_is_named(column, dtype):
+    refuses(TypeError, ["Column 'c' is not numeric", dtype], column.to_frame())
+
+
+def test_text_is_never_read_as_numbers():
+    refuses(ValueError, ["'2'", "row 0, column 1"], np.array([[1, "2"], [3, 4]], dtype=object))
+    refuses(ValueError, [r"b'2'", "row 0, column 1"], np.array([[1, b"2"], [3, 4]], dtype=object))
+    refuses(TypeError, ["Column 'b'", "'2' in row 0"], pd.DataFrame({"a": [1, 2], "b": ["2", "3"]}))
+    refuses(TypeError, ["Column 'b'", "'2' in row 1"], pd.DataFrame({"a": [1, 2], "b": [1, "2"]}))
+    refuses(TypeError, ["Column 'b'", "'2' in row 0"], pl.DataFrame({"a": [1, 2], "b": ["2", "3"]}))
+
+
+def test_objects_that_are_numbers_are_numbers():
+    from decimal import Decimal
+    from fractions import Fraction
+
+    data = np.array([[Decimal("0.5"), Fraction(1, 2)], [np.float32(2), True]], dtype=object)
+    assert reliac.cluster(data).problem.vectors.tolist() == [[0.5, 0.5], [2, 1]]
+
+
+def test_masked_values_are_named_and_a_mask_that_hides_nothing_does_no_harm():
+    masked = np.ma.masked_array(X, mask=False)
+    assert np.array_equal(reliac.cluster(masked).links, reliac.cluster(X).links)
+    masked[4, 1] = np.ma.masked
+    refuses(ValueError, ["masked", "row 4, column 1"], masked)
+    refuses(ValueError, ["masked", "position 2"], np.ma.masked_equal([1.0, 2.0, 4.0], 4.0), metric="precomputed")
+
+
+def test_thousands_are_no_row_names():
+    for values in (["1,000", "2,000"], ["1 000", "2 000"], ["5%", "6%"], ["$5", "$6"]):
+        refuses(TypeError, ["Column 'a'", repr(values[0])], pl.DataFrame({"a": values, "b": [1, 2]}))
 
 
 @pytest.mark.parametrize(
@@ -254,6 +319,21 @@ def test_text_in_a_column_names_the_column():
         (TypeError, "one number per row", X, {"weights": "heavy"}),
         (ValueError, "overflow", X * 1e160, {}),
         (ValueError, "overflow", D * 1e160, {"metric": "precomputed"}),
+        (ValueError, "overflow", D * 1e306, {"metric": "precomputed", "criterion": "average"}),
+        (ValueError, "overflow", D * 1e305, {"metric": "precomputed", "criterion": "weighted"}),
+        (ValueError, "overflow", X * 1e160, {"metric": "euclidean", "criterion": "single"}),
+        (ValueError, "overflow", X * 1e305, {"metric": "cityblock", "criterion": "average"}),
+        (ValueError, "overflow", X * 1e305, {"metric": "chebyshev", "criterion": "weighted"}),
+        (ValueError, "overflow", X, {"metric": lambda a, b: 1e306 * abs(a - b).sum(), "criterion": "average"}),
+        (ValueError, "number of 1329 bits at row 0", [[10**400]], {}),
+        (TypeError, "of type NoneType", None, {}),
+        (TypeError, ["of type dict", "turn it into a list"], {"a": [1, 2]}, {}),
+        (TypeError, "of type set", {1, 2}, {}),
+        (TypeError, "of type generator", (row for row in [[1.0], [2.0]]), {}),
+        (TypeError, ["of type LazyFrame", "X.collect()"], pl.LazyFrame({"a": [1.0]}), {}),
+        (TypeError, "of type object", object(), {}),
+        (TypeError, ["Unknown engine [1]", "literal"], X, {"engine": [1]}),
+        (TypeError, ["Unknown engine None", "literal"], X, {"engine": None}),
         (ValueError, "n_jobs=0", X, {"n_jobs": 0}),
         (ValueError, "Unknown metric None", X, {"metric": None}),
         (ValueError, "called 'a'", pd.DataFrame(X[:, :2], columns=["a", "a"]), {}),
@@ -267,6 +347,18 @@ def test_bad_input_gets_an_error_in_three_parts(error, words, data, options):
 
 def test_a_metric_that_gives_no_number_names_the_two_rows():
     refuses(ValueError, ["rows 0 and 1", "nan"], X, "average", metric=lambda a, b: float("nan"))
+
+
+def test_a_metric_that_fails_names_the_two_rows_and_keeps_the_reason():
+    def metric(a, b):
+        if (b == X[5]).all():
+            raise KeyError("no such row")
+        return abs(a - b).sum()
+
+    with pytest.raises(ValueError, match=r"'metric' fails for rows 0 and 5 \(KeyError.*Allowed: .*Next: ") as caught:
+        reliac.cluster(X, "average", metric=metric)
+    assert isinstance(caught.value.__cause__, KeyError)
+    refuses(ValueError, ["'<lambda>' fails for rows 0 and 1"], X, "average", metric=lambda a, b: "far")
 
 
 def test_bad_options_are_refused_before_the_data_is_looked_at():

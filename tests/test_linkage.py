@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 
@@ -67,3 +69,18 @@ def test_complete_linkage_under_ties_still_bounds_the_diameter():
 def test_a_square_matrix_is_not_mistaken_for_vectors():
     with pytest.raises(ValueError, match="looks like a distance matrix"):
         reliac.linkage(squareform(pdist(blobs(1, n=10))))
+
+
+def test_optimal_ordering_works_for_sparse_rows_frames_and_functions():
+    X = np.round(blobs(3, n=25), 3)
+
+    def steps(a, b):
+        return abs(a - b).sum()
+
+    for data, metric, known in (
+        (sparse.csr_array(X), "euclidean", "euclidean"),
+        (pd.DataFrame(X), "l1", "cityblock"),
+        (X, steps, "cityblock"),
+    ):
+        wanted = hierarchy.linkage(X, "average", known, optimal_ordering=True)
+        np.testing.assert_allclose(reliac.linkage(data, "average", metric, optimal_ordering=True), wanted, rtol=1e-9)

@@ -67,6 +67,61 @@ def test_decimal_commas_between_semicolons_are_numbers(read):
     assert read("a;b\n1,5;2\n-2,5e1;,5\n").numbers.tolist() == [[1.5, 2], [-25, 0.5]]
 
 
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("1,5;2\n3,5;4\n", [[1.5, 2], [3.5, 4]]),  # semicolon and comma both occur once a line
+        ("1,5;2,5\n3;4,5\n", [[1.5, 2.5], [3, 4.5]]),
+        ("1,5;2,25\n", [[1.5, 2.25]]),
+        ("1|2\n3|4\n", [[1, 2], [3, 4]]),
+        ("1 2\n3 4\n", [[1, 2], [3, 4]]),
+        ("  1   2\n 30  4  \n", [[1, 2], [30, 4]]),
+        ('x;y\n"a;b";1\n'.replace('"a;b"', "7") + "8;2\n", [[7, 1], [8, 2]]),
+    ],
+)
+def test_the_delimiter_is_what_occurs_equally_often_in_every_line(read, text, numbers):
+    assert read(text).numbers.tolist() == numbers
+
+
+def test_delimiters_inside_quotes_do_not_count(read):
+    table = read('name,x\n"Rome; the ""eternal"" city",1\n"Oslo;\nby the sea",2\n"Bern, Switzerland; old",3\n')
+    assert table.names.tolist() == ['Rome; the "eternal" city', "Oslo;\nby the sea", "Bern, Switzerland; old"]
+    assert table.numbers.tolist() == [[1], [2], [3]]
+
+
+def test_tables_as_r_writes_them_are_read(read):
+    table = read('"x" "y"\n"a" 1 2\n"b" 3 4\n', ".txt")
+    assert table.names.tolist() == ["a", "b"]
+    assert table.columns == ("x", "y")
+
+
+def test_a_wrong_line_is_told_with_the_delimiters_that_are_known(read):
+    with pytest.raises(ValueError, match=r"line 3 has 1 cells.*comma, semicolon, tab, \| or spaces"):
+        read("1;2\n3;4\n5\n")
+
+
+def test_numbers_with_commas_for_thousands_are_neither_names_nor_two_columns(read):
+    with pytest.raises(ValueError, match=r"Column 'x' is not numeric: '1,000'.*write 1000, not 1,000"):
+        read('x,y\n"1,000",5\n"2,000",6\n')
+    with pytest.raises(ValueError, match=r"Lines like '1,000' below the single title 'x'.*Next: "):
+        read("x\n1,000\n2,000\n")
+
+
+def test_gzipped_files_are_unpacked(read):
+    import gzip
+
+    assert read(gzip.compress(b"a,b\n1,2\n"), ".csv.gz").columns == ("a", "b")
+    assert read(gzip.compress(b"a\tb\n1\t2\n"), ".tsv.gz").columns == ("a", "b")
+    assert read(gzip.compress(saved(np.save, np.eye(2))), ".npy.gz").numbers.tolist() == np.eye(2).tolist()
+    with pytest.raises(ValueError, match=r"cannot be read as gzip .*Allowed: .*Next: "):
+        read(gzip.compress(b"a,b\n1,2\n")[:-9], ".csv.gz")
+
+
+def test_a_folder_is_no_table(tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"is a folder.*Allowed: .*Next: "):
+        read_table(str(tmp_path))
+
+
 def test_a_byte_order_mark_blank_lines_and_windows_line_ends_do_no_harm(read):
     table = read("\ufeffa,b\r\n\r\n1,2\r\n3,4\r\n\r\n")
     assert table.columns == ("a", "b")

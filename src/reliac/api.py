@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import views
-from .history import History, Progress, run, split_runs
-from .checkpoint import Checkpoint
 from .criteria import get_criterion
-from .engines import Choice, choose
-from .engines.base import Batch
-from .errors import Interrupted, explain
-from .links import Links
-from .metrics import MetricLike
-from .problem import Problem, check_count, check_stop, make_problem
-from .progress import make_reporter
-from .storage import load_fields
+from .distances import to_square
+from .files import read_bytes
+from .history import Progress
+from .metrics import MetricLike, pairwise
+from .problem import Problem, make_problem
+from .runs import cluster_problem
+from .storage import read
 from .tree import ClusterTree
 
 CriterionName = Literal["single", "complete", "average", "weighted", "centroid", "median", "ward"]
@@ -56,7 +53,9 @@ def cluster(
         standard one (a single link a step).
     n_clusters : stop when exactly this many clusters are left.
     max_level, max_distance : stop after so many levels; never establish a longer link.
-    weights : how often each row counts; a row of weight 3 is three equal rows.
+    weights : how often each row counts. A row of weight 3 counts as three equal rows that have joined already: the
+        tree is that of the repeated rows after ``max_distance=0``, developed on. (Of rows that have not joined yet
+        one could join elsewhere first, where links are tied or alpha is below 1.)
     tie_tolerance : distances that differ by this share count as equal.
     engine : "auto" or the name of an engine.
     n_jobs : number of threads, as in joblib.
@@ -66,6 +65,7 @@ def cluster(
     Returns
     -------
     ClusterTree
+        It keeps a reference to X, not a copy: do not change X in place before :meth:`ClusterTree.develop`.
 
     Examples
     --------
@@ -89,12 +89,7 @@ def cluster(
         weights=weights,
         tie_tolerance=tie_tolerance,
     )
-    _check_jobs(n_jobs)
-    choice = choose(problem, engine)
-    keeper = None if checkpoint is None else Checkpoint(checkpoint, problem)
-    earlier = keeper.resume() if keeper else None
-    history = _history_of(earlier) if earlier else History()
-    return _run(problem, choice, history, n_jobs, progress, keeper)
+    return cluster_problem(problem, engine, n_jobs, progress, checkpoint)
 
 
 def linkage(
@@ -129,164 +124,20 @@ def linkage(
     if row.reducible and views.has_ties(tree):  # a tie joins three at once: not what the standard strategy does
         tree = cluster(y, method, alpha=0.0, **options)
     matrix = tree.linkage_matrix("distance" if row.reducible else "level")
-    if optimal_ordering and len(matrix):
+    if optimal_ordering and len(matrix) and tree.problem is not None:
         from scipy.cluster.hierarchy import optimal_leaf_ordering
 
-        matrix = np.asarray(optimal_leaf_ordering(matrix, y, metric=metric))
+        matrix = np.asarray(optimal_leaf_ordering(matrix, _condensed(tree.problem)))
     return matrix
 
 
 def load(path: str | os.PathLike[str]) -> ClusterTree:
     """Read a tree that ``ClusterTree.save`` (or ``to_json``) wrote."""
-    fields, _ = load_fields(path)
-    try:
-        return ClusterTree(**fields)
-    except ValueError as error:
-        raise ValueError(
-            explain(
-                f"{os.fspath(path)} holds no valid tree ({error})",
-                "files written by ClusterTree.save",
-                "save it anew",
-            )
-        ) from None
+    return read(ClusterTree, read_bytes(path), path).tree
 
 
-def develop(
-    tree: ClusterTree,
-    clusters: Iterable[int] | int | None,
-    X: Any,
-    n_clusters: int | None,
-    max_level: int | None,
-    max_distance: float | None,
-) -> ClusterTree:
-    """Go on with some clusters of an early-stopped tree; see :meth:`reliac.ClusterTree.develop`."""
-    problem = _problem_of(tree, X)
-    labels = tree.labels()
-    chosen = range(tree.n_clusters) if clusters is None else np.atleast_1d(np.asarray(clusters)).tolist()
-    hint = "labels as tree.labels() gives them"
-    wanted = sorted({check_count("cluster", label, 0, tree.n_clusters - 1, hint) for label in chosen})
-    if not wanted:
-        raise ValueError(explain("develop() got no clusters", "one cluster or more", hint))
-    objects = np.flatnonzero(np.isin(labels, wanted))
-    part = problem.subset(objects, check_stop(len(objects), n_clusters, max_level, max_distance))
-    if part.stop.n_clusters > len(wanted):
-        raise ValueError(
-            explain(
-                f"n_clusters={n_clusters} with {len(wanted)} clusters to start from",
-                f"1 to {len(wanted)}",
-                "developing only joins; use labels(n_clusters=...) to split",
-            )
-        )
-    history = _history_of(tree, objects)
-    return _run(part, choose(part), history, None, None, None, tree.objects[objects])
-
-
-def _run(
-    problem: Problem,
-    choice: Choice,
-    history: History,
-    n_jobs: int | None,
-    progress: Any,
-    keeper: Checkpoint | None,
-    objects: NDArray[np.intp] | None = None,
-) -> ClusterTree:
-    """Run the loop from where ``history`` stands and make the tree."""
-    report, finish = make_reporter(progress)
-
-    def tree() -> ClusterTree:
-        return _make_tree(problem, history, choice, objects)
-
-    def after_level(state: Progress) -> None:
-        report(state)
-        if keeper and keeper.due():
-            keeper.write(tree())
-
-    try:
-        run(problem, choice.engine(problem, n_jobs), history, after_level)
-    except KeyboardInterrupt:
-        partial = tree()
-        if keeper:
-            keeper.write(partial)
-        raise Interrupted(partial) from None
-    finally:
-        finish()
-    if keeper:
-        keeper.remove()
-    return tree()
-
-
-def _make_tree(problem: Problem, history: History, choice: Choice, objects: NDArray[np.intp] | None) -> ClusterTree:
-    level, links, pairs = history.whole()
-    metric = problem.metric if isinstance(problem.metric, str) else getattr(problem.metric, "__name__", "callable")
-    return ClusterTree(
-        n_objects=problem.n_objects,
-        links=views.make_links(problem.n_objects, links.p, links.q, links.distance, level),
-        names=problem.names,
-        objects=np.arange(problem.n_objects) if objects is None else objects,
-        weights=problem.weights,
-        object_pairs=pairs if problem.criterion.reduction is np.minimum else None,
-        parameters={
-            "criterion": problem.criterion.name,
-            "metric": metric,
-            "alpha": problem.alpha,
-            "tie_tolerance": problem.tie_tolerance,
-        },
-        engine=choice.engine.name,
-        reason=choice.reason,
-        problem=problem,
-    )
-
-
-def _history_of(tree: ClusterTree, objects: NDArray[np.intp] | None = None) -> History:
-    """Return the levels of a tree, all of them or those of some whole clusters, with the objects renumbered."""
-    first = views.first_objects(tree)
-    p, q = first[tree.links["left"]], first[tree.links["right"]]
-    number = np.arange(tree.n_objects)
-    kept = np.ones(len(p), dtype=bool)
-    if objects is not None:
-        number = np.full(tree.n_objects, -1)
-        number[objects] = np.arange(len(objects))
-        kept = number[p] >= 0
-    rows = np.flatnonzero(kept)
-    level = np.concatenate(
-        [np.full(len(part), count) for count, part in enumerate(split_runs(tree.links["level"][rows]), 1)] or [rows]
-    )
-    links = Links(number[p[rows]], number[q[rows]], tree.links["distance"][rows])
-    pairs = None if tree.object_pairs is None else number[tree.object_pairs[rows]]
-    return History([Batch(level, links, pairs)] if len(rows) else [])
-
-
-def _problem_of(tree: ClusterTree, X: Any) -> Problem:
-    """Return the problem that a tree solves, from the tree itself or made again from X."""
-    if tree.problem is not None and X is None:
-        return tree.problem
-    if X is None:
-        raise ValueError(
-            explain(
-                "This tree comes from a file and does not hold its data",
-                "develop(clusters, X=...) with the rows that the tree was made from",
-                "pass the data as X",
-            )
-        )
-    weights = None if (tree.weights == 1).all() else tree.weights
-    problem = make_problem(X, weights=weights, **tree.parameters)
-    if problem.n_objects != tree.n_objects:
-        raise ValueError(
-            explain(
-                f"X has {problem.n_objects} rows",
-                f"the {tree.n_objects} rows of the tree",
-                "pass the same data",
-            )
-        )
-    return problem
-
-
-def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
-        raise ValueError(
-            explain(
-                f"n_jobs={n_jobs!r}",
-                "None, a positive number, or -1 for all cores",
-                "leave it out for the default",
-            )
-        )
+def _condensed(problem: Problem) -> NDArray[np.float64]:
+    """Return the distances of all pairs as SciPy has them."""
+    given, n = problem.given, problem.n_objects
+    square = pairwise(problem.vectors, problem.metric) if given is None else to_square(given, n)
+    return np.asarray(square[np.triu_indices(len(square), 1)], dtype=np.float64)

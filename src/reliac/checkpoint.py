@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import explain
-from .storage import load_fields, save
+from .files import check_target, read_bytes
+from .storage import read, save
 from .tree import ClusterTree
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Checkpoint:
     """A tree file that carries the fingerprint of the problem it belongs to."""
 
     def __init__(self, path: str | os.PathLike[str], problem: Problem) -> None:
+        check_target(path, "checkpoint ")
         self.path = Path(path)
         self.fingerprint = problem.fingerprint()
         self.written = time.monotonic()
@@ -30,8 +32,8 @@ class Checkpoint:
         """Return the levels of an earlier run, None if there are none; refuse those of another problem."""
         if not self.path.exists():
             return None
-        fields, header = load_fields(self.path)
-        if header.get("fingerprint") != self.fingerprint:
+        tree, header = read(ClusterTree, read_bytes(self.path), self.path)
+        if header.get("checkpoint_of") != self.fingerprint:
             raise ValueError(
                 explain(
                     f"The checkpoint {self.path} belongs to other data or options",
@@ -39,7 +41,7 @@ class Checkpoint:
                     "give another file name, or delete this file to start anew",
                 )
             )
-        return ClusterTree(**fields)
+        return tree
 
     def due(self) -> bool:
         """Tell whether it is time to write."""
@@ -47,7 +49,7 @@ class Checkpoint:
 
     def write(self, tree: ClusterTree) -> None:
         """Write the levels so far."""
-        save(tree, self.path, fingerprint=self.fingerprint)
+        save(tree, self.path, checkpoint_of=self.fingerprint)
         self.written = time.monotonic()
 
     def remove(self) -> None:

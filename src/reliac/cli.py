@@ -5,23 +5,25 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from reliac import __version__
 
-from .errors import Interrupted
+from .errors import Interrupted, explain, unknown_name
 
 OK, UNEXPECTED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
 _ABOUT = """Reliable agglomerative clustering: merge, at every step, all pairs of clusters that are each
 other's nearest neighbour.
 
-FILE is a CSV, TSV, Parquet, NPY or NPZ table with one row per object, or - for standard input."""
+FILE is a CSV, TSV, Parquet, NPY or NPZ table with one row per object, gzipped or not, a tree that 'cluster' wrote,
+or - for standard input."""
 
 _EXAMPLES = """examples:
   reliac demo                                          a short tour with the Iris data
@@ -39,9 +41,10 @@ _CLUSTER = """examples:
   reliac cluster iris.csv --label-column species             as many clusters as classes; scores on standard error
   reliac cluster data.parquet --criterion average --metric cosine --out tree.reliac
   reliac cluster tree.reliac --clusters 8                    cut a saved tree again
+  reliac cluster data.csv --to tree | reliac cluster - --clusters 8
   reliac cluster big.npy --stop-clusters 100 --out labels.npy
   reliac cluster distances.csv --metric precomputed --criterion complete --to newick
-  zcat data.csv.gz | reliac cluster - --standardize --clusters 3 | sort -t, -k2
+  curl https://example.org/data.csv.gz | reliac cluster - --standardize --clusters 3 | sort -t, -k2
 
 What is written follows from --to, or from the extension of --out: .csv .tsv .npy labels, .reliac tree, .nwk
 .newick newick, .json json. Rows without names are numbered from 0. On Ctrl-C the levels done so far are saved."""
@@ -70,16 +73,77 @@ _COMPARE = """examples:
 agreement is the adjusted Rand index between a strategy's clusters and those of the standard strategy."""
 
 _INFO = """examples:
-  reliac info tree.reliac"""
+  reliac info tree.reliac
+  reliac cluster data.csv --to tree | reliac info -"""
 
 _DEMO = """examples:
   reliac demo
   reliac demo --out demo-output        also writes pictures, labels, the tree and Newick text"""
 
 
-def build_parser() -> argparse.ArgumentParser:
+#: What Python calls the options; n_clusters is --clusters where strategies are compared.
+_SHELL_NAMES = {
+    "criterion": "--criterion",
+    "metric": "--metric",
+    "alpha": "--alpha",
+    "tie_tolerance": "--tie-tolerance",
+    "engine": "--engine",
+    "n_jobs": "--jobs",
+    "n_clusters": "--stop-clusters",
+    "max_level": "--max-level",
+    "max_distance": "--max-distance",
+}
+
+#: What argparse says about a mistake, and what we say: given, allowed, next step.
+_MISTAKES = (
+    (r"argument (\S+): invalid int value: '(.*)'", "{0} {1} is not a whole number", "a whole number", "write {0} 3"),
+    (r"argument (\S+): invalid float value: '(.*)'", "{0} {1} is not a number", "a number", "write {0} 0.5"),
+    (r"argument (\S+): expected .*", "{0} stands without its value", "{0} and a value", "write the value after {0}"),
+    (r"argument (\S+): not allowed with argument (\S+)", "{1} and {0} together", "one of them", "leave one out"),
+    (r"the following arguments are required: (.*)", "{0} is missing", "{prog} {0}", "see {prog} --help"),
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints have three parts and offer the nearest names."""
+
+    commands: Any = None  # the parsers of the commands, by name
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all words, and complain of those that mean nothing to the command."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser = self.commands.choices.get(found.command, self)
+            word = next((word for word in unknown if word.startswith("-")), None)
+            if word is None:
+                self._stop(explain(f"{unknown[0]!r} is one word too many", "one FILE", "quote names that have blanks"))
+            self._stop(unknown_name("option", word.partition("=")[0], parser.option_names()))
+        return found
+
+    def option_names(self) -> list[str]:
+        """Return the options in their long form."""
+        return [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+
+    def error(self, message: str) -> NoReturn:
+        """Say in three parts what argparse has to complain about."""
+        choice = re.fullmatch(r"argument (\S+): invalid choice: '?(.*?)'? \(choose from (.*)\)", message)
+        if choice:
+            kind = "command" if choice[1] == "COMMAND" else f"value of {choice[1]}"
+            self._stop(unknown_name(kind, choice[2], re.findall(r"[\w.-]+", choice[3])))
+        for pattern, *parts in _MISTAKES:
+            found = re.fullmatch(pattern, message)
+            if found:
+                given, allowed, step = (part.format(*found.groups(), prog=self.prog) for part in parts)
+                self._stop(explain(given, allowed, step))
+        self._stop(explain(message, f"what {self.prog} --help shows", f"see {self.prog} --help"))
+
+    def _stop(self, message: str) -> NoReturn:
+        self.exit(MISTAKE, f"reliac: error: {message}\n")
+
+
+def build_parser() -> Parser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="reliac",
         description=_ABOUT,
         epilog=_EXAMPLES,
@@ -87,7 +151,7 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"reliac {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    parser.commands = commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_cluster(commands)
     compared = [_input_options(), _run_options(), _table_options("text")]
     table = [*compared, _stop_options()]
@@ -107,7 +171,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("--clusters", type=int, metavar="K", help="compare K clusters; default: number of classes")
     info = _add(commands, "info", "what a saved tree holds", _INFO, [])
-    info.add_argument("file", metavar="TREE", help="a file that 'cluster --out tree.reliac' wrote")
+    info.add_argument(
+        "file", metavar="TREE", help="a file that 'cluster --out tree.reliac' wrote, or - for standard input"
+    )
     demo = _add(commands, "demo", "a short tour with the Iris data", _DEMO, [])
     demo.add_argument("--out", metavar="DIR", help="also write pictures, labels, tree and Newick text there")
     return parser
@@ -121,19 +187,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             commands: Any = import_module("reliac.commands")
             status: int = commands.COMMANDS[args.command](args)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             return status
         except BrokenPipeError:  # the reader of our output, `head` for example, has seen enough
             _forget_output()
             return OK
         except KeyboardInterrupt as error:
             where = f" at level {error.tree.n_levels}" if isinstance(error, Interrupted) else ""
+            where += f"; {error.note}" if isinstance(error, Interrupted) and error.note else ""
             return _tell(f"stopped by Ctrl-C{where}", INTERRUPTED)
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-            return _tell(f"error: {str(error) or type(error).__name__}", MISTAKE)
+            return _tell(f"error: {_in_shell_words(str(error), args.command) or type(error).__name__}", MISTAKE)
         except Exception:
             traceback.print_exc()
             return _tell("unexpected error, a fault of reliac: please report the lines above", UNEXPECTED)
+
+
+def _in_shell_words(message: str, command: str) -> str:
+    """Write Python's ``metric='cosine'`` as ``--metric cosine``."""
+    names = _SHELL_NAMES | ({"n_clusters": "--clusters"} if command == "compare" else {})
+    pattern = rf"\b({'|'.join(names)})=(?:'([^']*)'|([-+\w]+(?:\.[-+\w]+)*))"
+    return re.sub(pattern, lambda found: f"{names[found[1]]} {found[2] or found[3]}", message)
 
 
 def _tell(message: str, status: int) -> int:
@@ -144,7 +219,7 @@ def _tell(message: str, status: int) -> int:
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without the place in the code."""
     del category, filename
-    print(f"reliac: warning: {message}", file=sys.stderr)
+    print(f"reliac: warning: {_in_shell_words(str(message), '')}", file=sys.stderr)
 
 
 def _forget_output() -> None:

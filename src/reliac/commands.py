@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import os
+import math
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from .api import cluster, load
-from .errors import Interrupted, explain, unknown_name
+from .api import cluster
+from .errors import Interrupted, explain
 from .evaluate import compare_strategies
-from .exports import need
-from .readers import read_table
+from .options import check_count, check_number
+from .readers import called, extension, opened, read_stream
 from .sheets import Choices, Table
-from .storage import load_fields
+from .storage import holds_tree, read
 from .tables import Names
+from .targets import form_of_table, kind_of_output
 from .tree import ClusterTree
+from .views import level_rows
 from .writers import (
-    KINDS,
     aligned,
     delimited,
     outlier_rows,
@@ -35,8 +36,6 @@ from .writers import (
 )
 
 SAVED_TREES = (".reliac", ".json")
-TABLE_EXTENSIONS = ("", ".csv", ".tsv", ".txt", ".npy")
-PICTURES = (".png", ".pdf", ".svg")
 
 #: Options of the command line by the names that cluster() has for them.
 _RUN_OPTIONS = {
@@ -76,13 +75,17 @@ class Result(NamedTuple):
 
 def run_cluster(args: Namespace) -> int:
     """Cluster a file, write what was asked for, and tell the scores where classes are known."""
-    kind = _kind_of_output(args)
+    kind = kind_of_output(args, cut=bool(_given(args, (*_CUTS, "label_column"))))
     try:
         tree, classes = _make_tree(args)
     except Interrupted as stopped:
-        return _save_partial(stopped.tree, args, kind)
+        return _save_partial(stopped, args, kind)
     if args.clusters is None and classes is not None and not _given(args, _CUTS):
         args.clusters = len(np.unique(classes))
+    _check_cut(args, tree.n_objects, tree.n_clusters, tree.n_levels)
+    if kind == "z" and tree.n_clusters > 1:
+        given = f"The run stopped with {tree.n_clusters} clusters, and a linkage matrix has room for one tree only"
+        raise ValueError(explain(given, "trees that end with one cluster", "stop later, or write --to tree"))
     labels = tree.labels(args.clusters, level=args.level, distance=args.distance)
     if kind == "summary":
         write_output(f"{tree!r}\n", args.out)
@@ -100,41 +103,36 @@ def run_cluster(args: Namespace) -> int:
 
 def run_levels(args: Namespace) -> int:
     """Show every level."""
-    return _show(args, ("level", "clusters", "joins", "smallest distance", "largest distance"), _levels(args))
-
-
-def _levels(args: Namespace) -> list[tuple[Any, ...]]:
-    tree = _make_tree(args).tree
-    first = np.searchsorted(tree.links["level"], np.arange(1, tree.n_levels + 2))
-    distance = tree.links["distance"].tolist()
-    rows: list[tuple[Any, ...]] = [(0, tree.n_objects, 0, "", "")]
-    for level, (start, end) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True), 1):
-        rows.append((level, int(tree.cluster_counts[level]), end - start, distance[start], distance[end - 1]))
-    return rows
+    form = form_of_table(args)
+    rows = [["" if cell is None else cell for cell in row] for row in level_rows(_make_tree(args).tree)]
+    return _show(args, form, ("level", "clusters", "joins", "smallest distance", "largest distance"), rows)
 
 
 def run_outliers(args: Namespace) -> int:
     """Show the objects by the level at which they join, the last first."""
-    if args.top is not None and args.top < 1:
-        raise ValueError(explain(f"--top {args.top}", "a whole number of at least 1", "leave it out for all objects"))
+    form = form_of_table(args)
+    if args.top is not None:
+        check_count("--top", args.top, 1, math.inf, "leave it out for all objects")
     rows = outlier_rows(_make_tree(args).tree)
-    return _show(args, ("name", "level", "score"), rows[: args.top])
+    return _show(args, form, ("name", "level", "score"), rows[: args.top])
 
 
 def run_mst(args: Namespace) -> int:
     """Write the edges of a minimum spanning tree."""
+    form = form_of_table(args, default="csv")
     tree = _make_tree(args, criterion="single").tree
     edges = tree.spanning_tree()
     ends = tree.object_names[edges.pairs]
     columns = (ends[:, 0], ends[:, 1], edges.weights, edges.levels)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    return _show(args, ("i", "j", "weight", "level"), rows, default="csv")
+    return _show(args, form, ("i", "j", "weight", "level"), rows)
 
 
 def run_compare(args: Namespace) -> int:
     """Compare the standard strategy, the reliable one and any between."""
-    _check_targets(args)
-    table = _read(args)
+    form = form_of_table(args)
+    with opened(args.file) as stream:
+        table = _read(args, stream)
     rows = compare_strategies(
         table.numbers,
         table.labels,
@@ -153,16 +151,17 @@ def run_compare(args: Namespace) -> int:
         cells = [[*c, _rounded(r.agreement), shortened(r.sizes)] for c, r in zip(cells, rows, strict=True)]
     else:
         _say("--clusters K, or --label-column C, also compares the clusters")
-    return _show(args, columns, cells)
+    return _show(args, form, columns, cells)
 
 
 def run_info(args: Namespace) -> int:
     """Show a saved tree and facts of its file."""
-    tree = load(args.file)
-    header = load_fields(args.file)[1]
+    with opened(args.file) as stream:
+        data = stream.read()
+    tree, header = read(ClusterTree, data, called(args.file))
     form = f"tree file, format version {header['version']}, checksum correct" if header else "JSON text"
     facts = [
-        ("file", f"{args.file}: {os.path.getsize(args.file):,} bytes, {form}"),
+        ("file", f"{called(args.file)}: {len(data):,} bytes, {form}"),
         ("names", "none, rows are numbered from 0" if tree.names is None else shortened(tree.names.tolist())),
         ("weights", "all 1" if (tree.weights == 1).all() else f"{tree.weights.min():g} to {tree.weights.max():g}"),
         ("spanning tree", "no" if tree.object_pairs is None else f"{len(tree.object_pairs)} edges"),
@@ -194,32 +193,50 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
 
 def _make_tree(args: Namespace, **fixed: Any) -> Result:
     """Read FILE and cluster it, or load the tree that it holds."""
-    _check_targets(args)
-    if Path(args.file).suffix.lower() in SAVED_TREES:
-        useless = [option.replace("_", "-") for option in _given(args, (*_RUN_OPTIONS, *_INPUT_OPTIONS))]
-        if useless:
-            raise ValueError(
-                explain(
-                    f"--{', --'.join(useless)} with the saved tree {args.file}",
-                    "options that cut or write the tree",
-                    "leave them out, or start from the data again",
-                )
-            )
-        tree, classes = load(args.file), None
-    else:
-        table = _read(args)
-        options = _run_options(args) | fixed
+    with opened(args.file) as stream:
+        if extension(args.file) in SAVED_TREES or (args.format is None and holds_tree(stream)):
+            _check_no_run(args)
+            result = Result(read(ClusterTree, stream.read(), called(args.file)).tree, None)
+            table = None
+        else:
+            table = _read(args, stream)
+    if table is not None:
+        n = len(table.numbers) if table.numbers.ndim == 2 else (1 + math.isqrt(1 + 8 * table.numbers.size)) // 2
+        _check_cut(args, n, getattr(args, "stop_clusters", None) or 1, max(n - 1, 0))
         try:
-            tree = with_names(cluster(table.numbers, weights=table.weights, **options), table.names)
+            tree = cluster(table.numbers, weights=table.weights, **_run_options(args) | fixed)
         except Interrupted as stopped:
-            raise Interrupted(with_names(stopped.tree, table.names)) from None
-        classes = table.labels
+            raise Interrupted(with_names(stopped.tree, table.names), stopped.note) from None
+        result = Result(with_names(tree, table.names), table.labels)
     if args.verbose:
-        _say(repr(tree), prefix="")
-    return Result(tree, classes)
+        _say(repr(result.tree), prefix="")
+    return result
 
 
-def _read(args: Namespace) -> Table:
+def _check_no_run(args: Namespace) -> None:
+    """Refuse options of a run where there is a tree already."""
+    useless = [option.replace("_", "-") for option in _given(args, (*_RUN_OPTIONS, *_INPUT_OPTIONS))]
+    if useless:
+        raise ValueError(
+            explain(
+                f"--{', --'.join(useless)} with the saved tree {called(args.file)}",
+                "options that cut or write the tree",
+                "leave them out, or start from the data again",
+            )
+        )
+
+
+def _check_cut(args: Namespace, n: int, fewest: int, levels: int) -> None:
+    """Refuse a cut that cannot be, as soon as that is known, by the name it was typed with."""
+    if getattr(args, "clusters", None) is not None:
+        check_count("--clusters", args.clusters, min(fewest, n), n, f"ask for no more clusters than the {n} objects")
+    if getattr(args, "level", None) is not None:
+        check_count("--level", args.level, 0, levels, f"look at the levels first: reliac levels {args.file}")
+    if getattr(args, "distance", None) is not None:
+        check_number("--distance", args.distance, 0.0, math.inf, f"look at the levels first: reliac levels {args.file}")
+
+
+def _read(args: Namespace, stream: BinaryIO) -> Table:
     """Read the table that the user speaks of."""
     distances = str(args.metric).lower() == "precomputed"
     if args.standardize and distances:
@@ -234,7 +251,7 @@ def _read(args: Namespace) -> Table:
         skip_columns=args.skip_column or (),
         distances=distances,
     )
-    table = read_table(args.file, args.format, choices)
+    table = read_stream(stream, args.file, args.format, choices)
     return replace(table, numbers=standardized(table.numbers)) if args.standardize else table
 
 
@@ -261,59 +278,11 @@ def _given(args: Namespace, options: Iterable[str]) -> list[str]:
 # --- from a tree to a file ---
 
 
-def _kind_of_output(args: Namespace) -> str:
-    """Return what to write: as --to says, or the extension of --out, or labels if some cut is asked for."""
-    cut = bool(_given(args, (*_CUTS, "label_column")))
-    to_file = args.out not in (None, "-")
-    suffix = Path(args.out or "-").suffix.lower()
-    if args.to:
-        kind = str(args.to)
-        if kind in ("labels", "z") and suffix not in TABLE_EXTENSIONS:
-            raise ValueError(unknown_name(f"extension of --out for {kind}", suffix, filter(None, TABLE_EXTENSIONS)))
-    elif to_file and suffix and suffix not in KINDS:
-        raise ValueError(
-            explain(
-                f"--out {args.out} does not say what to write",
-                f"the extensions {', '.join(KINDS)}",
-                "pass --to labels, tree, newick, z or json",
-            )
-        )
-    else:
-        kind = KINDS.get(suffix) or ("labels" if cut else "summary")
-    if kind == "labels" and not cut:
-        raise ValueError(
-            explain(
-                "Labels of the whole tree: all objects in one cluster",
-                "--clusters K, --level L, --distance T, or a rule that stops early",
-                f"look at the levels first: reliac levels {args.file}",
-            )
-        )
-    return kind
-
-
-def _check_targets(args: Namespace) -> None:
-    """Find out before the work that its result can be written."""
-    for option in ("out", "plot", "checkpoint"):
-        target = getattr(args, option, None)
-        if target in (None, "-"):
-            continue
-        if not Path(target).parent.is_dir():
-            raise FileNotFoundError(
-                explain(
-                    f"--{option} {target}: there is no such folder", "a file in an existing folder", "make it first"
-                )
-            )
-        if Path(target).is_dir():
-            raise IsADirectoryError(explain(f"--{option} {target} is a folder", "a file", "add a file name"))
-    if getattr(args, "plot", None):
-        if Path(args.plot).suffix.lower() not in PICTURES:
-            raise ValueError(unknown_name("kind of picture", Path(args.plot).suffix, PICTURES))
-        need("matplotlib", "plot")
-
-
-def _save_partial(tree: ClusterTree, args: Namespace, kind: str) -> int:
+def _save_partial(stopped: Interrupted, args: Namespace, kind: str) -> int:
     """Keep the levels done before Ctrl-C: in the file asked for if it is to hold a tree, else beside it."""
+    tree = stopped.tree
     told = f"stopped by Ctrl-C at level {tree.n_levels} with {tree.n_clusters} clusters left"
+    told += f"; {stopped.note}" if stopped.note else ""
     if args.out in (None, "-"):
         _say(f"{told}; nothing saved (--out FILE would have kept the levels done)")
         return 130
@@ -330,14 +299,10 @@ def _say(message: str, prefix: str = "reliac: ") -> None:
     print(f"{prefix}{message}", file=sys.stderr)
 
 
-def _show(args: Namespace, columns: Sequence[str], rows: Sequence[Sequence[Any]], default: str = "text") -> int:
-    """Write a table as --to says, or the extension of --out."""
-    by_extension = {".csv": "csv", ".tsv": "tsv", ".txt": "text"}
-    kind = args.to or by_extension.get(Path(args.out or "-").suffix.lower(), default)
-    if kind == "text":
-        write_output(aligned(columns, rows), args.out)
-    else:
-        write_output(delimited(columns, rows, "\t" if kind == "tsv" else ","), args.out)
+def _show(args: Namespace, form: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """Write a table as text, csv or tsv."""
+    table = aligned(columns, rows) if form == "text" else delimited(columns, rows, "\t" if form == "tsv" else ",")
+    write_output(table, args.out)
     return 0
 
 

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import explain
+from .errors import NotEuclideanWarning, explain
 from .tables import Names
 
-#: Relative differences below this between a matrix and its transpose are rounding.
+#: Differences below this share of the largest distance are rounding.
 ROUNDING = 1e-8
+
+#: The distances of at most this many objects are looked at to tell whether points can have them.
+OBJECTS_LOOKED_AT = 500
 
 
 def check_given(data: NDArray[Any], names: Names | None) -> tuple[NDArray[Any], Names | None, int]:
-    """Check square or condensed distances; a square matrix comes back symmetric with a zero diagonal."""
+    """Check square or condensed distances; a square matrix comes back symmetric with a zero diagonal.
+
+    What rounding can explain (negative by a hair, not quite symmetric) is set right in a copy.
+    """
     if data.dtype.kind != "f":
         data = data.astype(np.float64)
-    if data.size and float(data.min()) < 0:
+    n = _count_objects(data)
+    scale = float(np.abs(data).max()) if data.size else 0.0
+    slack = _rounding(data.dtype) * scale
+    if data.size and float(data.min()) < -slack:
         place = tuple(int(index) for index in np.unravel_index(int(data.argmin()), data.shape))
         raise ValueError(
             explain(
@@ -28,6 +38,15 @@ def check_given(data: NDArray[Any], names: Names | None) -> tuple[NDArray[Any], 
                 "turn similarities into distances, for example 1 - similarity",
             )
         )
+    if data.ndim == 2:
+        data = _check_square(data, slack)
+    if data.size and float(data.min()) < 0:
+        data = np.maximum(data, 0)
+    return data, names, n
+
+
+def _count_objects(data: NDArray[Any]) -> int:
+    """Return the number of objects that a matrix of distances is about."""
     if data.ndim == 1:
         n = (1 + math.isqrt(1 + 8 * len(data))) // 2
         if n * (n - 1) // 2 != len(data):
@@ -38,7 +57,7 @@ def check_given(data: NDArray[Any], names: Names | None) -> tuple[NDArray[Any], 
                     "check with scipy.spatial.distance.squareform",
                 )
             )
-        return data, names, n
+        return n
     if data.ndim != 2 or data.shape[0] != data.shape[1] or not len(data):
         raise ValueError(
             explain(
@@ -47,14 +66,18 @@ def check_given(data: NDArray[Any], names: Names | None) -> tuple[NDArray[Any], 
                 "drop metric='precomputed' if the rows are vectors",
             )
         )
-    return _check_square(data), names, len(data)
+    return len(data)
 
 
-def _check_square(data: NDArray[Any]) -> NDArray[Any]:
-    scale = float(data.max())
+def _rounding(dtype: np.dtype[Any]) -> float:
+    """Return the share of the largest distance that is rounding: float32 rounds more."""
+    return max(ROUNDING, 16.0 * float(np.finfo(dtype).eps))
+
+
+def _check_square(data: NDArray[Any], slack: float) -> NDArray[Any]:
     diagonal = data.diagonal()
-    if (diagonal > ROUNDING * scale).any():
-        first = int(np.argmax(diagonal > ROUNDING * scale))
+    if (diagonal > slack).any():
+        first = int(np.argmax(diagonal > slack))
         raise ValueError(
             explain(
                 f"The distance of object {first} to itself is {diagonal[first]}",
@@ -65,7 +88,7 @@ def _check_square(data: NDArray[Any]) -> NDArray[Any]:
     uneven = data != data.T
     if uneven.any():
         p, q = np.nonzero(uneven)
-        apart = np.abs(data[p, q] - data[q, p]) > ROUNDING * np.maximum(data[p, q], data[q, p])
+        apart = np.abs(data[p, q] - data[q, p]) > slack
         if apart.any():
             i, j = int(p[apart][0]), int(q[apart][0])
             raise ValueError(
@@ -79,6 +102,54 @@ def _check_square(data: NDArray[Any]) -> NDArray[Any]:
         data = data / 2 + data.T / 2
         np.fill_diagonal(data, 0)
     return data
+
+
+def agreeing_names(rows: Names | None, columns: Names | None) -> Names | None:
+    """Return the one set of names that stands beside and above square distances; refuse two that differ."""
+    if rows is None or columns is None:
+        return columns if rows is None else rows
+    differ = np.flatnonzero(rows != columns) if len(rows) == len(columns) else np.arange(1)
+    if len(differ):
+        first = int(differ[0])
+        same = "in the same order" if sorted(rows) == sorted(columns) else "with the same names"
+        raise ValueError(
+            explain(
+                f"Row {first + 1} of the distances is '{rows[first]}', column {first + 1} '{columns[first]}'",
+                f"rows and columns {same}",
+                "sort one like the other" if same.endswith("order") else "rename one like the other, or drop one",
+            )
+        )
+    return rows
+
+
+def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stacklevel: int) -> None:
+    """Warn if no points can have these distances: their doubly centred squares have a negative eigenvalue.
+
+    All distances are looked at for up to 500 objects; above that those of 500 objects, evenly spaced, so that the
+    check takes a tenth of a second at most, and matrices that fail only elsewhere pass.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if n > OBJECTS_LOOKED_AT:
+        given = given_subset(given, n, np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
+        n = OBJECTS_LOOKED_AT
+    squares = to_square(given, n).astype(np.float64) ** 2
+    centred = squares - squares.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    tolerance = max(1e-8, 100.0 * float(np.finfo(given.dtype).eps))
+    with threadpool_limits(1, "blas"):  # small work, which several threads on a busy machine make slow
+        eigenvalues = np.linalg.eigvalsh(centred / -2.0)
+    if eigenvalues[0] < -tolerance * np.abs(eigenvalues).max():
+        warnings.warn(
+            explain(
+                f"The given distances cannot be Euclidean, and criterion {criterion!r} takes them as such: "
+                "squared distances that come out negative count as 0",
+                "any distances, but heights mean lengths only for Euclidean ones",
+                "use criterion='average' or 'complete' for distances of other kinds",
+            ),
+            NotEuclideanWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def to_square(given: NDArray[Any], n: int) -> NDArray[Any]:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 def explain(given: str, allowed: str, next_step: str) -> str:
     """Write a message in three parts: what was given, what is allowed, what to do next."""
-    return f"{given}. Allowed: {allowed}. Next: {next_step}{'' if next_step.endswith('?') else '.'}"
+    given, allowed = given.rstrip("."), allowed.rstrip(".")
+    return f"{given}. Allowed: {allowed}. Next: {next_step}{'' if next_step.endswith(('?', '.')) else '.'}"
 
 
 def unknown_name(kind: str, given: object, names: Iterable[str]) -> str:
@@ -26,12 +27,13 @@ def unknown_name(kind: str, given: object, names: Iterable[str]) -> str:
 class Interrupted(KeyboardInterrupt):
     """A run was stopped by Ctrl-C; ``tree`` holds the levels finished before it."""
 
-    def __init__(self, tree: ClusterTree) -> None:
+    def __init__(self, tree: ClusterTree, note: str = "") -> None:
         super().__init__(
             f"stopped at level {tree.n_levels} with {tree.n_clusters} clusters left; "
-            "the exception's .tree holds the levels finished so far"
+            "the exception's .tree holds the levels finished so far" + (f"; {note}" if note else "")
         )
         self.tree = tree
+        self.note = note
 
 
 class NotEuclideanWarning(UserWarning):

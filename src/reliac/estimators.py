@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from hashlib import blake2b
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from . import views
 from .api import cluster
 from .criteria import get_criterion
 from .errors import explain
 from .metrics import MetricLike, canonical_metric
-from .problem import check_count, check_number
-from .tables import check_finite, is_frame, is_sparse, to_numbers
+from .options import check_count, check_number
+from .scoring import climber, distances_to_training, row_fingerprints
+from .tables import check_finite, check_unmasked, is_frame, is_sparse, to_numbers
 from .tree import ClusterTree
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-#: Tables of distances, and rows made dense, are worked on in blocks of about this many numbers.
-BLOCK = 2**22
 
 
 class ReliableAgglomerativeClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -153,9 +147,9 @@ class ReliableAgglomerativeClustering(ClusterMixin, BaseEstimator):  # type: ign
             allowed = "Exactly one of n_clusters and distance_threshold has to be set, and the other needs to be None"
             raise ValueError(explain(given, allowed, "pass n_clusters=None to cut at a distance"))
         if self.n_clusters is not None:
-            check_count("n_clusters", self.n_clusters, 1, n, f"there are {n} samples to put into clusters")
+            check_count("n_clusters", self.n_clusters, 1, n, f"ask for no more clusters than the {n} samples")
             return
-        check_number("distance_threshold", self.distance_threshold, 0.0, np.inf, "merges at or above it are undone")
+        check_number("distance_threshold", self.distance_threshold, 0.0, np.inf, "give the distance to cut at")
         if not self.compute_full_tree:
             allowed = "compute_full_tree must be True if distance_threshold is set"
             raise ValueError(explain(f"compute_full_tree=False, {given}", allowed, "leave compute_full_tree out"))
@@ -264,12 +258,12 @@ class ReliableOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc
         """Return minus the outlier score of every row: the higher, the more normal; from -1 to just below 0."""
         check_is_fitted(self)
         numbers = _check_table(self, X, reset=False)
-        levels_above = _climber(self.tree_)
+        levels_above = climber(self.tree_)
         metric = canonical_metric(self.metric)
         by_size = get_criterion(self.linkage).by_size
         scale = 0.5 if by_size and metric == "sqeuclidean" else 1.0  # Ward's form for two objects: |x - y|^2 / 2
         levels = np.empty(numbers.shape[0], dtype=np.intp)
-        for rows, distances in _distances_to_training(numbers, self._training_rows, metric):
+        for rows, distances in distances_to_training(numbers, self._training_rows, metric):
             smallest = distances.min(axis=1)
             row, nearest = np.nonzero(distances <= smallest[:, None] * (1.0 + self.tie_tolerance))
             found = levels_above(nearest, scale * smallest[row])
@@ -282,9 +276,9 @@ class ReliableOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc
         if self._training_rows is None:
             return
         known: dict[bytes, int] = {}
-        for row, level in zip(_fingerprints(self._training_rows), self.join_levels_.tolist(), strict=True):
+        for row, level in zip(row_fingerprints(self._training_rows), self.join_levels_.tolist(), strict=True):
             known[row] = min(level, known.get(row, level))
-        for place, row in enumerate(_fingerprints(numbers)):
+        for place, row in enumerate(row_fingerprints(numbers)):
             levels[place] = known.get(row, levels[place])
 
 
@@ -303,11 +297,28 @@ def _describe_input(tags: Any, metric: object) -> Any:
 def _check_table(estimator: Any, X: Any, *, reset: bool = True) -> Any:
     """Return X as an array or CSR matrix of its own number type; ``reset`` is True in fit, False after it."""
     options = {"accept_sparse": False if _is_given(estimator.metric) else "csr", "ensure_min_samples": 1 + reset}
-    numbers = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
+    check_unmasked(X)
+    if is_frame(X):
+        _check_columns(X)  # names the columns that scikit-learn would turn from text into numbers, or only count
+    numbers = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, **options)
     # Text that scikit-learn lets through, NaN and infinity are refused here, with a message that names the row.
-    numbers = to_numbers(numbers)[0] if numbers.dtype.kind == "O" else numbers
+    numbers = numbers if is_sparse(numbers) else to_numbers(numbers)[0]
     check_finite(numbers, columns=getattr(estimator, "feature_names_in_", None))
     return numbers
+
+
+def _check_columns(frame: Any) -> None:
+    """Refuse what is not a number by the name of its column; no column names the rows here."""
+    numbers, _ = to_numbers(frame)
+    if numbers.shape[1] < frame.shape[1]:
+        column = str(frame.columns[0])
+        raise TypeError(
+            explain(
+                f"Column {column!r} is not numeric: {frame[column][0]!r} in row 0",
+                "numbers or booleans in every column",
+                f"drop column {column!r}, or encode it as numbers",
+            )
+        )
 
 
 def _check_contamination(contamination: Any) -> float | None:
@@ -328,70 +339,3 @@ def _merges(tree: ClusterTree, by_distance: bool) -> tuple[Indices, Floats, Indi
     matrix = tree.linkage_matrix("distance")
     order = np.argsort(tree.monotone_distances, kind="stable")
     return matrix[:, :2].astype(np.intp), matrix[:, 2].copy(), tree.links["level"][order].astype(np.intp)
-
-
-def _climber(tree: ClusterTree) -> Callable[[Indices, Floats], Indices]:
-    """Return a function of objects and distances: the level of the first link above each that is as far or farther.
-
-    It climbs in jumps of ..., 4, 2, 1 links, so a tree of depth h takes log2(h) arrays of 2n numbers and as many steps.
-    Heights never fall on the way up (:attr:`ClusterTree.monotone_distances`); above the roots is one last node.
-    """
-    top = tree.n_objects + len(tree.links)
-    parent = np.append(views.parents(tree), top)
-    parent[parent < 0] = top
-    jumps = [parent]
-    while (jumps[-1] < top).any():
-        jumps.append(jumps[-1][jumps[-1]])
-    height = np.concatenate((np.zeros(tree.n_objects), tree.monotone_distances, [np.inf]))
-    level = np.concatenate((np.zeros(tree.n_objects), tree.links["level"], [tree.n_levels + 1])).astype(np.intp)
-
-    def levels(objects: Indices, distance: Floats) -> Indices:
-        node = objects
-        for jump in reversed(jumps):
-            node = np.where(height[jump[node]] < distance, jump[node], node)
-        return np.asarray(level[parent[node]])
-
-    return levels
-
-
-def _distances_to_training(numbers: Any, training: Any, metric: MetricLike) -> Iterator[tuple[slice, Floats]]:
-    """Give the distances of new rows to all training rows, some rows at a time; without ``training`` they are X."""
-    options = _metric_options(training, metric)
-    for rows in _blocks(numbers.shape[0], max(numbers.shape[1], 0 if training is None else training.shape[0])):
-        distances = some = _dense(numbers[rows])
-        if training is not None:
-            parts = [cdist(some, _dense(training[part]), metric, **options) for part in _blocks(*training.shape)]
-            distances = np.maximum(np.hstack(parts), 0.0)  # rounding can leave a cosine distance below 0
-        bad = np.argwhere(~(np.isfinite(distances) & (distances >= 0)))
-        if len(bad):
-            row, other = (int(index) for index in bad[0])
-            given = f"The distance of row {rows.start + row} to training row {other} is {distances[row, other]}"
-            hint = f"drop or correct row {rows.start + row}"
-            raise ValueError(explain(given, "finite distances of at least 0", hint))
-        yield rows, distances
-
-
-def _metric_options(training: Any, metric: MetricLike) -> dict[str, Floats]:
-    """Return what a metric takes from the training rows; SciPy would take it from the rows at hand."""
-    if metric == "seuclidean":
-        return {"V": np.var(_dense(training), axis=0, ddof=1)}
-    if metric == "mahalanobis":
-        return {"VI": np.linalg.inv(np.atleast_2d(np.cov(_dense(training).T))).T}
-    return {}
-
-
-def _blocks(rows: int, width: int) -> Iterator[slice]:
-    """Cut so many rows of so many numbers into blocks."""
-    step = max(1, BLOCK // max(1, width))
-    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
-
-
-def _dense(rows: Any) -> Floats:
-    return np.ascontiguousarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
-
-
-def _fingerprints(numbers: Any) -> Iterator[bytes]:
-    """Give a short hash of every row; equal rows have equal ones, whatever the type that holds them."""
-    for rows in _blocks(*numbers.shape):
-        block = _dense(numbers[rows]) + 0.0  # -0.0 becomes 0.0
-        yield from (blake2b(row.data, digest_size=16).digest() for row in block)

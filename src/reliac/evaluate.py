@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,13 @@ from .api import cluster
 from .distances import check_given
 from .errors import explain
 from .metrics import MetricLike
+from .options import check_count, check_number
+from .problem import make_problem
+from .runs import cluster_problem
 from .tree import ClusterTree, Order
+
+#: Options of cluster() that say how to run and not what.
+_RUN_OPTIONS = ("engine", "n_jobs", "progress", "checkpoint")
 
 
 @dataclass(frozen=True)
@@ -134,16 +140,24 @@ def compare_strategies(
     >>> [(row.name, row.n_levels, row.sizes, row.ari) for row in rows]
     [('standard', 4, (2, 2, 1), 1.0), ('reliable', 3, (2, 2, 1), 1.0)]
     """
+    run_options = {name: options.pop(name) for name in _RUN_OPTIONS if name in options}
+    wanted = [check_number("alpha", alpha, 0.0, 1.0, "give 0 for standard, 1 for reliable") for alpha in alphas]
+    problem = make_problem(X, criterion, metric=metric, **options)
     classes = None if y is None else _numbered(y, "y")
+    if classes is not None and len(classes) != problem.n_objects:
+        given = f"{len(classes)} classes for {problem.n_objects} objects"
+        raise ValueError(explain(given, "one class for every object", "pass y for the same rows, in the same order"))
     if n_clusters is None and classes is not None:
         n_clusters = len(np.unique(classes))
-    wanted = list(alphas)
+    if n_clusters is not None:
+        step = "ask for no more clusters than objects, and no fewer than the run leaves"
+        check_count("n_clusters", n_clusters, problem.stop.n_clusters, problem.n_objects, step)
     standard: NDArray[np.intp] | None = None
     cluster([[0.0], [1.0], [3.0]], criterion)  # so that no strategy pays for importing SciPy
     rows: dict[float, StrategyRow] = {}
     for alpha in dict.fromkeys([0.0, *wanted]) if n_clusters is not None else dict.fromkeys(wanted):
         started = time.perf_counter()
-        tree = cluster(X, criterion, metric=metric, alpha=alpha, **options)
+        tree = cluster_problem(replace(problem, alpha=alpha), **run_options)
         seconds = time.perf_counter() - started
         labels = None if n_clusters is None else tree.labels(n_clusters, by=by)
         standard = labels if standard is None else standard  # the standard strategy runs first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .engines.base import Batch, Engine
+from .engines import choose
+from .engines.base import Batch, Engine, TooManyTies
 from .links import Links, groups_of
 from .problem import Problem
 
@@ -76,16 +78,32 @@ def split_runs(values: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     return np.split(np.arange(len(values)), np.flatnonzero(np.diff(values)) + 1)
 
 
-def run(problem: Problem, engine: Engine, history: History, report: Callable[[Progress], None]) -> None:
-    """Catch up with ``history``, then let the engine develop the clusters and write down what it establishes."""
+def run(problem: Problem, engine: Engine, history: History, report: Callable[[Progress], None]) -> str:
+    """Catch up with ``history``, then let the engine develop the clusters and write down what it establishes.
+
+    An engine that ties overwhelm is relieved by the literal one, from the level reached. Returns the name of the
+    engine that finished.
+    """
     started = time.monotonic()
+    try:
+        _develop(problem, engine, history, report, started)
+    except TooManyTies:
+        engine = choose(problem, "literal").engine(problem)
+        _develop(problem, engine, history, report, started)
+    left, stop = problem.n_objects - history.n_links, problem.stop
+    if left > stop.n_clusters and history.last_level < stop.max_level and stop.max_distance == math.inf:
+        raise RuntimeError(f"the {engine.name} engine found no reliable link among {left} clusters: please report this")
+    return engine.name
+
+
+def _develop(
+    problem: Problem, engine: Engine, history: History, report: Callable[[Progress], None], started: float
+) -> None:
     for links in history.by_level():
         engine.join(groups_of(links, problem.n_objects))
-    left = problem.n_objects - history.n_links
+    left, target = problem.n_objects - history.n_links, problem.stop.n_clusters
     for batch in engine.levels(history.last_level):
-        history.batches.append(
-            batch._replace(links=batch.links._replace(distance=problem.heights(batch.links.distance)))
-        )
+        heights = problem.heights(batch.links.distance)
+        history.batches.append(batch._replace(links=batch.links._replace(distance=heights)))
         left -= len(batch.level)
-        target = problem.stop.n_clusters
         report(Progress(int(batch.level[-1]), left, problem.n_objects, target, time.monotonic() - started))

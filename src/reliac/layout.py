@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .problem import check_count
+from .options import check_count
 from .views import first_objects, parents
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def dendrogram(tree: ClusterTree, max_leaves: int = 60) -> Dendrogram:
     Leaves are the clusters of ``tree.labels(max_leaves)``. A forest of more trees than that shows the largest ones,
     unopened. Costs O(n) beside the labels.
     """
-    most = check_count("max_leaves", max_leaves, 1, np.inf, "it is the number of leaves to show")
+    most = check_count("max_leaves", max_leaves, 1, np.inf, "give the number of leaves to show")
     links, n = tree.links, tree.n_objects
     first = first_objects(tree)
     labels = tree.labels(min(max(most, tree.n_clusters), n))

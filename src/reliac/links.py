@@ -55,8 +55,13 @@ def smallest_share(links: Links, alpha: float, tie_factor: float) -> Links:
         return links.take(slice(0, 1))
     if alpha == 1.0:
         return links
-    last = links.distance[math.ceil(alpha * len(links.p)) - 1]
+    last = links.distance[share_count(alpha, len(links.p)) - 1]
     return links.take(links.distance <= last * tie_factor)
+
+
+def share_count(alpha: float, count: int) -> int:
+    """Return ceil(alpha * count), at least 1; rounding in the product (0.07 * 100) adds none."""
+    return max(1, math.ceil(alpha * count - 1e-9))
 
 
 def joining_links(links: Links, n: int) -> Links:

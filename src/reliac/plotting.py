@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .errors import explain
 from .exports import need
 from .layout import Dendrogram, clusters_of_nodes, dendrogram, level_sizes
-from .problem import check_count
+from .options import check_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,10 +103,9 @@ def _colors(tree: ClusterTree, layout: Dendrogram, color_clusters: int | None) -
     nodes = np.concatenate((layout.leaves, layout.nodes))
     if color_clusters is None:
         return dict.fromkeys(nodes.tolist(), PLAIN)
-    hint = f"the tree ends with {tree.n_clusters} clusters and the picture shows {len(layout.leaves)} leaves"
-    count = check_count(
-        "color_clusters", color_clusters, tree.n_clusters, max(len(layout.leaves), tree.n_clusters), hint
-    )
+    step = f"raise max_leaves to colour more clusters than the {len(layout.leaves)} leaves of the picture"
+    most = max(len(layout.leaves), tree.n_clusters)
+    count = check_count("color_clusters", color_clusters, tree.n_clusters, most, step)
     found = clusters_of_nodes(tree, nodes, count).tolist()
     turn: dict[int, int] = {}
     for cluster in found[: len(layout.leaves)]:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .criteria import Criterion, get_criterion
-from .distances import check_given, given_subset, to_square
+from .criteria import LARGEST_ODD_WEIGHT, Criterion, get_criterion
+from .distances import agreeing_names, check_given, given_subset, note_if_not_euclidean, to_square
 from .errors import explain
+from .fingerprints import data_fingerprint, exact_fingerprint, function_fingerprint
 from .metrics import EUCLIDEAN, METRICS, MetricLike, canonical_metric, pairwise
-from .tables import Names, is_sparse, to_numbers
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Where a run stops early; the defaults stop nothing."""
-
-    n_clusters: int = 1
-    max_level: float = math.inf
-    max_distance: float = math.inf
+from .options import Stop, check_number, check_stop
+from .tables import Names, check_unmasked, is_frame, is_sparse, titles_as_names, to_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +51,10 @@ class Problem:
     def base_distances(self) -> NDArray[Any]:
         """Return a new square matrix of the objects' distances, squared where the criterion speaks of points."""
         if self.given is None:
-            return pairwise(self.vectors, "sqeuclidean" if self.criterion.geometric else self.metric)
+            square = pairwise(self.vectors, "sqeuclidean" if self.criterion.geometric else self.metric)
+            if METRICS.get(str(self.metric)) is None or METRICS[str(self.metric)].growth is None:
+                _check_sums(self, float(square.max(initial=0.0)), "the largest distance")
+            return square
         square = to_square(self.given, self.n_objects)
         if self.criterion.geometric:
             square = square.astype(np.float64) ** 2
@@ -80,18 +74,13 @@ class Problem:
 
     def fingerprint(self) -> str:
         """Return a hash of the data and of everything that shapes the tree."""
-        if callable(self.metric):
-            metric = getattr(self.metric, "__qualname__", type(self.metric).__qualname__)
-        else:
-            metric = self.metric
+        metric = function_fingerprint(self.metric) if callable(self.metric) else self.metric
         options = (self.criterion.name, metric, self.alpha, self.tie_tolerance, self.stop, self.n_objects)
-        digest = hashlib.sha256(repr(options).encode())
-        digest.update(self.weights.tobytes())
-        data: Any = self.vectors if self.given is None else self.given
-        for array in (data.data, data.indices, data.indptr) if is_sparse(data) else (data,):
-            digest.update(f"{array.dtype}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
-        return digest.hexdigest()
+        return exact_fingerprint(options, self.weights, self.vectors if self.given is None else self.given)
+
+    def data_fingerprint(self) -> str:
+        """Return a hash of the objects' values alone; see :func:`reliac.fingerprints.data_fingerprint`."""
+        return data_fingerprint(self.vectors, self.given)
 
 
 def make_problem(
@@ -110,8 +99,8 @@ def make_problem(
     row = get_criterion(criterion)
     metric = canonical_metric(metric)
     _check_metric_fits(row, metric)
-    alpha = check_number("alpha", alpha, 0.0, 1.0, "1 merges all reliable links, 0 only the smallest")
-    tolerance = check_number("tie_tolerance", tie_tolerance, 0.0, 1.0, "0 means exact equality, 1e-9 is typical")
+    alpha = check_number("alpha", alpha, 0.0, 1.0, "give 1 for all reliable links, 0 for the smallest one")
+    tolerance = check_number("tie_tolerance", tie_tolerance, 0.0, 1.0, "give 0 for exact equality")
     vectors, given, names, n = _objects(X, metric)
     stop = check_stop(n, n_clusters, max_level, max_distance)
     problem = Problem(
@@ -126,56 +115,13 @@ def make_problem(
         stop=stop,
         names=names,
     )
-    _check_squares(problem)
+    _check_range(problem)
+    if given is not None and row.geometric:
+        note_if_not_euclidean(given, n, row.name, stacklevel=3)
     return problem
 
 
 # --- options ---
-
-
-def check_number(name: str, value: Any, low: float, high: float, hint: str) -> float:
-    """Return a number between ``low`` and ``high`` as float."""
-    allowed = f"a number from {low:g} to {high:g}" if math.isfinite(high) else f"a number of at least {low:g}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(explain(f"{name}={value!r} is not a number", allowed, hint))
-    if not low <= float(value) <= high:
-        raise ValueError(explain(f"{name}={value!r}", allowed, hint))
-    return float(value)
-
-
-def check_count(name: str, value: Any, low: int, high: float, hint: str) -> int:
-    """Return a whole number between ``low`` and ``high`` as int."""
-    allowed = f"a whole number from {low} to {high:g}" if math.isfinite(high) else f"a whole number of at least {low}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise TypeError(explain(f"{name}={value!r} is not a whole number", allowed, hint))
-    if not low <= int(value) <= high:
-        raise ValueError(explain(f"{name}={value!r}", allowed, hint))
-    return int(value)
-
-
-def check_stop(n: int, n_clusters: Any, max_level: Any, max_distance: Any) -> Stop:
-    """Return where to stop; ``n_clusters`` promises exactly K clusters, so it excludes the other two rules."""
-    if n_clusters is not None and (max_level is not None or max_distance is not None):
-        other = "max_level" if max_level is not None else "max_distance"
-        raise ValueError(
-            explain(
-                f"n_clusters={n_clusters!r} and {other} contradict: the first promises exactly that many clusters, "
-                "the second may stop before",
-                "n_clusters alone, or max_level and max_distance",
-                f"drop one of them, or stop by {other} and cut with tree.labels(n_clusters=...)",
-            )
-        )
-    if n_clusters is not None:
-        n_clusters = check_count("n_clusters", n_clusters, 1, n, f"there are {n} objects to put into clusters")
-    if max_level is not None:
-        max_level = check_count("max_level", max_level, 0, math.inf, "each level is one step of the algorithm")
-    if max_distance is not None:
-        max_distance = check_number("max_distance", max_distance, 0.0, math.inf, "links above it are never made")
-    return Stop(
-        1 if n_clusters is None else n_clusters,
-        math.inf if max_level is None else max_level,
-        math.inf if max_distance is None else max_distance,
-    )
 
 
 def _check_metric_fits(criterion: Criterion, metric: MetricLike) -> None:
@@ -197,9 +143,10 @@ def _check_metric_fits(criterion: Criterion, metric: MetricLike) -> None:
 def _check_weights(weights: Any, n: int) -> NDArray[np.float64]:
     if weights is None:
         return np.ones(n)
+    check_unmasked(weights)
     try:
-        array = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = np.array(weights, dtype=np.float64)  # a copy: the tree keeps it, and keeps it as it is
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(
             explain(
                 f"weights of type {type(weights).__name__}",
@@ -220,6 +167,14 @@ def _check_weights(weights: Any, n: int) -> NDArray[np.float64]:
                 "drop rows that count nothing",
             )
         )
+    if math.log2(array.max()) + math.log2(n) > 1023:
+        raise ValueError(
+            explain(
+                f"The sum of the weights overflows: they are up to {array.max():.3g}",
+                "weights whose sum is a number",
+                "divide the weights by the largest of them",
+            )
+        )
     return array
 
 
@@ -238,6 +193,9 @@ def _objects(X: Any, metric: MetricLike) -> tuple[Any, NDArray[Any] | None, Name
                     "pass matrix.toarray() if missing means 0",
                 )
             )
+        if is_frame(X) and data.shape[0] == data.shape[1]:
+            titles = titles_as_names(X.columns)
+            names = agreeing_names(names, None if titles is None else titles[-len(data) :])
         return None, *check_given(data, names)
     _check_vectors(data, metric)
     return data, None, names, data.shape[0]
@@ -258,7 +216,7 @@ def _check_vectors(data: Any, metric: MetricLike) -> None:
         raise ValueError(
             explain(
                 f"{0 if not rows else columns} {'sample(s)' if not rows else 'feature(s)'} (shape=({rows}, {columns})) "
-                "while a minimum of 1 is required.",
+                "while a minimum of 1 is required",
                 "at least one row and one column",
                 "check the filter or file that the data came from",
             )
@@ -301,26 +259,49 @@ def _check_directions(data: Any, metric: str, constant_rows: bool) -> None:
         )
 
 
-def _check_squares(problem: Problem) -> None:
-    """Refuse data whose squared distances, summed over all pairs, leave the range of float64."""
-    limit = np.finfo(np.float64).max / max(float(problem.weights.sum()), 2.0) ** 4
+def _check_range(problem: Problem) -> None:
+    """Refuse, before any work, data and weights whose sums leave the range of float64."""
     if problem.given is not None:
-        if not problem.criterion.geometric or not problem.given.size:
-            return
-        largest = float(problem.given.max())
-        place = "the largest given distance"
-    elif problem.metric in EUCLIDEAN:
-        values = problem.vectors.data if is_sparse(problem.vectors) else problem.vectors
-        largest = 2.0 * float(max(abs(float(values.max())), abs(float(values.min())))) if values.size else 0.0
-        largest *= math.sqrt(problem.vectors.shape[1])
-        place = "the span of the data"
-    else:
+        if problem.criterion.reduction is np.add and problem.given.size:
+            _check_sums(problem, float(problem.given.max()), "the largest given distance")
         return
-    if largest > math.sqrt(limit):
+    row = METRICS.get(problem.metric) if isinstance(problem.metric, str) else None
+    if row is None or row.growth is None:  # base_distances looks at the distances themselves
+        return
+    values = problem.vectors.data if is_sparse(problem.vectors) else problem.vectors
+    span = 2.0 * max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    _check_sums(problem, span * problem.vectors.shape[1] ** row.growth, "the span of the data")
+
+
+def _check_sums(problem: Problem, largest: float, place: str) -> None:
+    """Refuse a largest distance whose sums, or those of its square, cannot be held; counted in powers of two.
+
+    Sums of distances are at most W^2 d, with W the weight of all objects. Where points are spoken of, sums of squares
+    are multiplied by weights once more: at most 4 W^4 d^2.
+    """
+    criterion = problem.criterion
+    times_squared = 2 if criterion.geometric or problem.metric in EUCLIDEAN else 1
+    times_weighted = 0 if criterion.reduction is not np.add else 4 if criterion.geometric else 2
+    heaviest, lightest = float(problem.weights.max()), float(problem.weights.min())
+    if criterion.equal_parts:
+        weight_bits, lightest = math.log2(LARGEST_ODD_WEIGHT), 1.0
+    else:
+        weight_bits = math.log2(heaviest) + math.log2(problem.n_objects)
+    if times_weighted * math.log2(lightest) < -1000:
         raise ValueError(
             explain(
-                f"Squares overflow: {place} is up to {largest:.3g}",
-                f"at most {math.sqrt(limit):.3g} for this many objects",
-                "divide the data by a constant, for example by its largest value",
+                f"Products of weights underflow: the smallest weight is {lightest:.3g}",
+                "weights that differ less",
+                "divide the weights by the smallest of them",
+            )
+        )
+    room = (1021.0 - times_weighted * weight_bits) / times_squared
+    if largest > 0 and not math.log2(largest) <= room:
+        weights = "" if (problem.weights == 1).all() else ", or the weights by theirs"
+        raise ValueError(
+            explain(
+                f"{'Squares' if times_squared == 2 else 'Sums'} overflow: {place} is up to {largest:.3g}",
+                f"at most {2.0**room:.3g} for this many objects and their weights",
+                f"divide the data by a constant, for example by its largest value{weights}",
             )
         )

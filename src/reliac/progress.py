@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from .history import Progress
 from .errors import explain
+from .history import Progress
 
 #: Seconds before the line appears, and between two updates of it.
 PATIENCE = 1.0

@@ -1,13 +1,15 @@
-"""Tables from files: CSV, TSV, Parquet, NPY and NPZ, by path or from standard input."""
+"""Tables from files: CSV, TSV, Parquet, NPY and NPZ, by path or from standard input, gzipped or not."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,20 +20,30 @@ from numpy.typing import NDArray
 
 from .errors import explain, unknown_name
 from .exports import need
-from .sheets import MISSING, Choices, Sheet, Table, check_finite, is_number, make_table
-from .tables import Names
+from .files import check_source
+from .sheets import Choices, Sheet, Table, check_no_gaps, make_table
+from .tables import MISSING, Names, is_number
 
 FORMATS = ("csv", "tsv", "parquet", "npy", "npz")
 EXTENSIONS = {f".{name}": name for name in FORMATS} | {".tab": "tsv", ".pq": "parquet"}
 
 #: The first bytes of the binary formats.
 MAGIC = {b"\x93NUM": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet"}
+GZIP = b"\x1f\x8b"
+
+#: What can part the cells of a line, the first that fits first; spaces may come in runs.
+DELIMITERS = (";", "\t", ",", "|", " ")
+KNOWN_DELIMITERS = "comma, semicolon, tab, | or spaces"
+
+#: A cell in quotes, which may hold delimiters and line ends.
+QUOTED = re.compile(r'(?:^|(?<=[;\t,| \n]))"[^"]*(?:""[^"]*)*"?')
 
 #: A number as spreadsheets write it where the semicolon parts the cells.
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 
-#: Rows below the first line that are looked at to tell whether it is a header.
+#: Rows below the first line that are looked at to tell whether it is a header, and bytes to find the delimiter.
 ROWS_LOOKED_AT = 1000
+BYTES_LOOKED_AT = 2**16
 
 
 def read_table(source: str, file_format: str | None = None, choices: Choices | None = None) -> Table:
@@ -39,14 +51,19 @@ def read_table(source: str, file_format: str | None = None, choices: Choices | N
 
     The format follows from ``file_format``, the extension, or the first bytes, in this order.
     """
+    with opened(source) as stream:
+        return read_stream(stream, source, file_format, choices)
+
+
+def read_stream(stream: BinaryIO, source: str, file_format: str | None = None, choices: Choices | None = None) -> Table:
+    """Read a table from what :func:`opened` gives."""
     choices = Choices() if choices is None else choices
     if file_format is not None and file_format not in FORMATS:
         raise ValueError(unknown_name("format", file_format, FORMATS))
-    with _opened(source) as stream:
-        kind = file_format or EXTENSIONS.get(Path(source).suffix.lower()) or _sniffed(stream)
-        if kind in ("npy", "npz"):
-            return _read_arrays(stream, source, choices)
-        sheet = _read_parquet(stream, source) if kind == "parquet" else _read_text(stream, kind, source, choices)
+    kind = file_format or EXTENSIONS.get(extension(source)) or _sniffed(stream)
+    if kind in ("npy", "npz"):
+        return _read_arrays(stream, source, choices)
+    sheet = _read_parquet(stream, source) if kind == "parquet" else _read_text(stream, kind, source, choices)
     return make_table(sheet, choices)
 
 
@@ -54,17 +71,33 @@ def read_table(source: str, file_format: str | None = None, choices: Choices | N
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[BinaryIO]:
-    """Open a path or standard input for reading bytes; what cannot be rewound is read into memory."""
+def opened(source: str) -> Iterator[BinaryIO]:
+    """Open a path or standard input for reading bytes, unpacked; what cannot be rewound is read into memory."""
     if source == "-":
-        yield io.BytesIO(sys.stdin.buffer.read())
+        yield _unpacked(io.BytesIO(sys.stdin.buffer.read()), source)
         return
-    if not Path(source).exists():
-        raise FileNotFoundError(
-            explain(f"There is no file {source!r}", "a path, or - for standard input", "check the name and the folder")
-        )
+    check_source(source, "a path, or - for standard input")
     with open(source, "rb") as file:
-        yield file if file.seekable() else io.BytesIO(file.read())
+        yield _unpacked(file if file.seekable() else io.BytesIO(file.read()), source)
+
+
+def _unpacked(stream: BinaryIO, source: str) -> BinaryIO:
+    """Return what a gzip file holds, or the stream as it is."""
+    start = stream.read(len(GZIP))
+    stream.seek(0)
+    if start != GZIP:
+        return stream
+    try:
+        with gzip.GzipFile(fileobj=stream) as packed:
+            return io.BytesIO(packed.read())
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(_unreadable(source, "gzip", error, "fetch or pack the file again")) from None
+
+
+def extension(source: str) -> str:
+    """Return the extension of a path in small letters, of data.csv.gz that of data.csv."""
+    path = Path(source)
+    return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
 def _sniffed(stream: BinaryIO) -> str:
@@ -74,12 +107,13 @@ def _sniffed(stream: BinaryIO) -> str:
     return MAGIC.get(start, "csv")
 
 
-def _called(source: str) -> str:
+def called(source: str) -> str:
+    """Return what a message calls the source."""
     return "Standard input" if source == "-" else source
 
 
 def _unreadable(source: str, kind: str, error: Exception, advice: str) -> str:
-    return explain(f"{_called(source)} cannot be read as {kind} ({error})", ", ".join(FORMATS), advice)
+    return explain(f"{called(source)} cannot be read as {kind} ({error})", ", ".join(FORMATS), advice)
 
 
 # --- text ---
@@ -89,14 +123,14 @@ def _read_text(stream: BinaryIO, kind: str, source: str, choices: Choices) -> Sh
     rows, lines = _rows_of_text(stream, kind, source)
     if not rows:
         raise ValueError(
-            explain(f"{_called(source)} is empty", "at least one row of numbers", "check where it comes from")
+            explain(f"{called(source)} is empty", "at least one row of numbers", "check where it comes from")
         )
     header = _looks_like_header(rows, choices) if choices.header is None else choices.header
     body, lines = (rows[1:], lines[1:]) if header else (rows, lines)
     if not body:
         raise ValueError(
             explain(
-                f"{_called(source)} holds a header and no rows",
+                f"{called(source)} holds a header and no rows",
                 "at least one row below the header",
                 "pass --no-header if the first line is a row",
             )
@@ -109,9 +143,9 @@ def _read_text(stream: BinaryIO, kind: str, source: str, choices: Choices) -> Sh
         if len(row) != width:
             raise ValueError(
                 explain(
-                    f"{_called(source)}: line {line} has {len(row)} cells, line {lines[0]} has {width}",
+                    f"{called(source)}: line {line} has {len(row)} cells, line {lines[0]} has {width}",
                     "the same number of cells in every line",
-                    "correct that line, or check the delimiter (comma for CSV, tab for TSV)",
+                    f"correct that line, or check the delimiter ({KNOWN_DELIMITERS})",
                 )
             )
     unnamed_first = header and width > 1 and not titles[0] and any(titles)
@@ -127,7 +161,7 @@ def _rows_of_text(stream: BinaryIO, kind: str, source: str) -> tuple[list[list[s
     delimiter = "\t" if kind == "tsv" else _delimiter(stream)
     next_line = 1
     with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-        reader = csv.reader(text, delimiter=delimiter)
+        reader = _parsed(text, delimiter)
         try:
             for row in reader:
                 if len(row) > 1 or (row and row[0].strip()):
@@ -143,11 +177,48 @@ def _rows_of_text(stream: BinaryIO, kind: str, source: str) -> tuple[list[list[s
     return rows, lines
 
 
+def _parsed(text: Iterable[str], delimiter: str) -> Any:
+    """Return a reader of rows; spaces may come in runs, and before and after the cells."""
+    if delimiter == " ":
+        lines = (line.strip() + "\n" for line in text)
+        return csv.reader(lines, delimiter=" ", skipinitialspace=True)
+    return csv.reader(text, delimiter=delimiter)
+
+
 def _delimiter(stream: BinaryIO) -> str:
-    """Return the comma, or the semicolon or tab of a first line that has no comma."""
-    first = stream.readline()
+    """Return the mark that occurs equally often in every line, outside quotes; a header may have one less, as in R.
+
+    Where none does, the one that most lines have: reading then tells which line is wrong.
+    """
+    sample = stream.read(BYTES_LOOKED_AT)
     stream.seek(0)
-    return next((mark for mark in (",", ";", "\t") if mark.encode() in first), ",")
+    text = QUOTED.sub('""', sample.decode("utf-8-sig", "replace"))
+    lines = [line.strip(" \r") for line in text.split("\n") if line.strip()]
+    lines = lines[:-1] if len(sample) == BYTES_LOOKED_AT and len(lines) > 1 else lines
+    if not lines:
+        return ","
+    counts = {
+        mark: [len(re.findall(re.escape(mark) + "+" * (mark == " "), line)) for line in lines] for mark in DELIMITERS
+    }
+    for mark, (first, *below) in counts.items():
+        usual = below[0] if below else first
+        if usual and set(below) <= {usual} and first in (usual, usual - 1):
+            _check_commas(mark, first, lines)
+            return mark
+    most = max(DELIMITERS[:-1], key=lambda mark: sum(map(bool, counts[mark])))
+    return most if any(counts[most]) else ","
+
+
+def _check_commas(mark: str, first: int, lines: list[str]) -> None:
+    """Refuse lines like 1,000 below a single title: the comma may part thousands, decimals or cells."""
+    if mark == "," and not first and all(map(DECIMAL_COMMA.fullmatch, lines[1:])):
+        raise ValueError(
+            explain(
+                f"Lines like {lines[1]!r} below the single title {lines[0]!r}",
+                "a title for every column, and numbers without commas",
+                "write the numbers without commas, or give both columns a title",
+            )
+        )
 
 
 def _with_points(row: list[str]) -> list[str]:
@@ -216,14 +287,14 @@ def _read_arrays(stream: BinaryIO, source: str, choices: Choices) -> Table:
     if "X" not in arrays and len(arrays) != 1:
         raise ValueError(
             explain(
-                f"{_called(source)} holds {len(arrays)} arrays: {', '.join(arrays) or 'none'}",
+                f"{called(source)} holds {len(arrays)} arrays: {', '.join(arrays) or 'none'}",
                 "one array, or one named X, with y for the classes",
                 "save it with numpy.savez(path, X=..., y=...)",
             )
         )
     numbers = arrays.get("X", next(iter(arrays.values())))
     if numbers.ndim != 2:
-        check_finite(numbers, None, None)
+        check_no_gaps(numbers, None, None)
         return Table(numbers, ())
     columns = [str(place) for place in range(1, numbers.shape[1] + 1)]
     own_labels = choices.label_column == "y" and "y" in arrays

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .distances import agreeing_names
 from .errors import explain, unknown_name
-from .tables import Names
-
-#: Cells that say "no value here", in small letters.
-MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
+from .tables import MISSING, Names, are_names, first_not_finite, is_number, titles_as_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +79,14 @@ def make_table(sheet: Sheet, choices: Choices) -> Table:
         numbers = sheet.block
     else:
         numbers = np.column_stack([_numbers_of(sheet, place) for place in kept])
-    check_finite(numbers, [sheet.columns[place] for place in kept], sheet.lines)
+    check_no_gaps(numbers, [sheet.columns[place] for place in kept], sheet.lines)
     names = None if names_at is None else _texts(sheet, names_at)
     labels = None if labels_at is None else _texts(sheet, labels_at, complete=True)
     weights = None if weights_at is None else _numbers_of(sheet, weights_at)
     table = Table(numbers, tuple(sheet.columns[place] for place in kept), names, labels, weights)
-    return _with_names_of_distances(table, sheet.header) if choices.distances else table
+    if not choices.distances:
+        return table
+    return _as_distances(table, titled=sheet.header and choices.name_column is None)
 
 
 def _first_column_of_names(sheet: Sheet, apart: set[int | None]) -> int | None:
@@ -94,8 +94,7 @@ def _first_column_of_names(sheet: Sheet, apart: set[int | None]) -> int | None:
     cells = sheet.cells[0] if sheet.columns else []
     if 0 in apart or len(sheet.columns) < 2 or not isinstance(cells, list):
         return None
-    distinct = len(set(cells)) == len(cells)
-    return 0 if distinct and not any(is_number(cell) or not cell.strip() for cell in cells) else None
+    return 0 if are_names(cells) else None
 
 
 def _numbers_of(sheet: Sheet, place: int) -> NDArray[Any]:
@@ -117,7 +116,8 @@ def _numbers_of(sheet: Sheet, place: int) -> NDArray[Any]:
         explain(
             f"Column {column!r} is not numeric: {shown!r} at {_place(row, None, sheet.lines)}",
             "numbers in every column",
-            "pass --label-column, --name-column or --skip-column for a column of text, or correct the cell",
+            "pass --label-column, --name-column or --skip-column for a column of text, or correct the cell "
+            "(write 1000, not 1,000)",
         )
     )
 
@@ -133,13 +133,12 @@ def _missing(where: str, what: str) -> str:
     )
 
 
-def check_finite(numbers: NDArray[Any], columns: Sequence[str] | None, lines: list[int] | None) -> None:
+def check_no_gaps(numbers: NDArray[Any], columns: Sequence[str] | None, lines: list[int] | None) -> None:
     """Refuse NaN and infinity, naming row, line and column, counted from 1."""
-    if numbers.dtype.kind != "f" or np.isfinite(numbers).all():
-        return
-    row, *column = (int(index) for index in np.argwhere(~np.isfinite(numbers))[0])
-    where = _place(row, columns[column[0]] if columns and column else None, lines)
-    raise ValueError(_missing(where, str(numbers[(row, *column)])))
+    found = first_not_finite(numbers)
+    if found is not None:
+        (row, *column), value = found
+        raise ValueError(_missing(_place(row, columns[column[0]] if columns and column else None, lines), str(value)))
 
 
 def _texts(sheet: Sheet, place: int, complete: bool = False) -> Names:
@@ -150,25 +149,12 @@ def _texts(sheet: Sheet, place: int, complete: bool = False) -> Names:
     return np.array(texts, dtype=np.str_)
 
 
-def _with_names_of_distances(table: Table, header: bool) -> Table:
+def _as_distances(table: Table, titled: bool) -> Table:
     """Read the titles above a square matrix as names; make one line or one column of distances condensed."""
     rows, columns = table.numbers.shape
     if rows == columns:
-        if not header:
-            return table
-        titles = np.array(table.columns, dtype=np.str_)
-        if table.names is None:
-            return replace(table, names=titles)
-        if set(titles) == set(table.names) and (titles != table.names).any():
-            first = int(np.flatnonzero(titles != table.names)[0])
-            raise ValueError(
-                explain(
-                    f"Row {first + 1} of the distances is '{table.names[first]}', column {first + 1} '{titles[first]}'",
-                    "rows and columns in the same order",
-                    "sort one like the other",
-                )
-            )
-        return table
+        titles = titles_as_names(table.columns) if titled else None
+        return replace(table, names=agreeing_names(table.names, titles))
     condensed = table.labels is None and table.weights is None and 1 in (rows, columns)
     if condensed and math.isqrt(8 * rows * columns + 1) ** 2 == 8 * rows * columns + 1:
         return Table(table.numbers.ravel(), ())
@@ -197,12 +183,3 @@ def find_column(columns: Sequence[str], wanted: str) -> int:
             )
         )
     return position - 1 if position > 0 else len(columns) + position
-
-
-def is_number(cell: str) -> bool:
-    """Tell whether a cell is a number; Python reads 1_2 as 12, but in a file it is a name."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell and cell.strip().lower() not in MISSING

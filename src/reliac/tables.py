@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,15 @@ from .errors import explain
 
 Names = NDArray[np.str_]
 
+#: Texts that say "no value here", in small letters.
+MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
+
+#: Titles that polars gives to columns without one.
+COUNTED_TITLE = re.compile(r"column_\d+")
+
+
+# --- what a value is ---
+
 
 def is_sparse(data: object) -> bool:
     """Tell whether this is a scipy sparse matrix or array."""
@@ -20,7 +30,42 @@ def is_sparse(data: object) -> bool:
 
 def is_frame(data: object) -> bool:
     """Tell whether this is a pandas or polars frame."""
-    return hasattr(data, "columns") and hasattr(data, "to_numpy")
+    return hasattr(data, "to_numpy") and hasattr(data, "columns")
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number; Python reads 1_2 as 12, but in a table it is a name."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text and text.strip().lower() not in MISSING
+
+
+def are_names(values: Sequence[Any]) -> bool:
+    """Tell whether a column holds distinct words: texts that are no numbers, not even as people write them (1,000)."""
+    return (
+        all(isinstance(value, str) and bool(value.strip()) for value in values)
+        and len(set(values)) == len(values)
+        and not any(is_number(re.sub(r"(?<=\d)[,' ](?=\d)|[\s%$€£]", "", value)) for value in values)
+    )
+
+
+def first_not_finite(numbers: Any) -> tuple[tuple[int, ...], Any] | None:
+    """Return the first place that holds NaN or infinity and what is there, or None."""
+    if is_sparse(numbers):
+        if np.isfinite(numbers.data).all():
+            return None
+        first = int(np.flatnonzero(~np.isfinite(numbers.data))[0])
+        row = int(np.searchsorted(numbers.indptr, first, side="right")) - 1
+        return (row, int(numbers.indices[first])), numbers.data[first]
+    if numbers.dtype.kind != "f" or np.isfinite(numbers).all():
+        return None
+    place = tuple(int(index) for index in np.argwhere(~np.isfinite(numbers))[0])
+    return place, numbers[place]
+
+
+# --- tables ---
 
 
 def to_numbers(data: Any) -> tuple[Any, Names | None]:
@@ -32,36 +77,43 @@ def to_numbers(data: Any) -> tuple[Any, Names | None]:
         return _sparse_numbers(data), None
     if is_frame(data):
         return _frame_numbers(data)
+    check_unmasked(data)
     return _array_numbers(data), None
 
 
-def check_finite(numbers: Any, what: str = "X", columns: Any = None) -> None:
+def check_finite(numbers: Any, columns: Any = None) -> None:
     """Refuse NaN and infinity, naming the first row and column that hold one."""
-    if is_sparse(numbers):
-        if np.isfinite(numbers.data).all():
-            return
-        first = int(np.flatnonzero(~np.isfinite(numbers.data))[0])
-        where: tuple[int, ...] = (
-            int(np.searchsorted(numbers.indptr, first, side="right")) - 1,
-            int(numbers.indices[first]),
-        )
-        value = numbers.data[first]
-    else:
-        if numbers.dtype.kind != "f" or np.isfinite(numbers).all():
-            return
-        where = tuple(int(index) for index in np.argwhere(~np.isfinite(numbers))[0])
-        value = numbers[where]
-    place = f"position {where[0]}"
-    if len(where) == 2:
-        column = where[1] if columns is None else repr(str(columns[where[1]]))
-        place = f"row {where[0]}, column {column}"
+    found = first_not_finite(numbers)
+    if found is None:
+        return
+    place, value = found
     raise ValueError(
         explain(
-            f"{what} contains {'NaN' if np.isnan(value) else 'infinity'} (first at {place})",
+            f"X contains {'NaN' if np.isnan(value) else 'infinity'} (first at {_where(place, columns)})",
             "finite numbers",
             "drop that row, or fill the gap (for example with sklearn.impute.SimpleImputer)",
         )
     )
+
+
+def check_unmasked(data: Any) -> None:
+    """Refuse an array whose mask hides values, naming the first."""
+    if not isinstance(data, np.ma.MaskedArray) or not np.ma.getmaskarray(data).any():
+        return
+    place = tuple(int(index) for index in np.argwhere(np.ma.getmaskarray(data))[0])
+    raise ValueError(
+        explain(
+            f"A value is masked (first at {_where(place)})",
+            "arrays without masked values",
+            "drop that row, or fill the gap with X.filled(value)",
+        )
+    )
+
+
+def _where(place: tuple[int, ...], columns: Any = None) -> str:
+    if len(place) != 2:
+        return f"position {place[0]}" if len(place) == 1 else f"place {place}"
+    return f"row {place[0]}, column {place[1] if columns is None else repr(str(columns[place[1]]))}"
 
 
 def _sparse_numbers(data: Any) -> Any:
@@ -84,10 +136,25 @@ def _array_numbers(data: Any) -> NDArray[Any]:
             )
         ) from None
     if numbers.dtype.kind == "O":
+        if not numbers.ndim:
+            raise TypeError(_no_table(data))
         numbers = _numbers_from_objects(numbers)
     numbers = _plain_dtype(numbers, f"An array of dtype {numbers.dtype}")
     check_finite(numbers)
     return numbers
+
+
+def _no_table(data: Any) -> str:
+    step = "pass a list of rows"
+    if hasattr(data, "collect"):
+        step = "collect it first, with X.collect()"
+    elif hasattr(data, "__iter__"):
+        step = "turn it into a list of rows, for example with list(...)"
+    return explain(
+        f"X is of type {type(data).__name__}",
+        "an array, a list of rows, a pandas or polars frame, or a scipy sparse matrix",
+        step,
+    )
 
 
 def _plain_dtype(numbers: NDArray[Any], given: str) -> NDArray[Any]:
@@ -111,26 +178,34 @@ def _not_real(given: str) -> str:
     return explain(given, "real numbers or booleans", "encode text and dates as numbers, or drop those columns")
 
 
+def _as_float(value: Any) -> float:
+    """Read a Python object as a number; a text is none, even where it looks like one."""
+    if isinstance(value, (str, bytes)):
+        raise ValueError(f"could not convert string to float: {value!r}")
+    return float(value)
+
+
 def _numbers_from_objects(objects: NDArray[Any]) -> NDArray[Any]:
     """Read an array of Python objects as numbers, naming the first place that holds none."""
-    try:
-        return objects.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        for place, value in np.ndenumerate(objects):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                where = f"row {place[0]}" + (f", column {place[1]}" if len(place) > 1 else "")
-                kind = type(error)
-                message = f"Text or objects in the data: {value!r} at {where} ({error})"
-                raise kind(_not_real(message)) from None
-        raise
+    numbers = np.empty(objects.shape)
+    for place, value in np.ndenumerate(objects):
+        try:
+            numbers[place] = _as_float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            shown = f"{value!r:.40}" if not isinstance(value, int) else f"a number of {value.bit_length()} bits"
+            where = f"row {place[0]}" + (f", column {place[1]}" if len(place) > 1 else "")
+            raise kind(_not_real(f"Text or objects in the data: {shown} at {where} ({error})")) from None
+    return numbers
+
+
+# --- frames ---
 
 
 def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
     names = _index_names(frame)
     columns = list(frame.columns)
-    if not hasattr(frame, "index") and columns and names is None:
+    if not hasattr(frame, "index") and len(columns) > 1:
         names = _first_column_names(frame, columns[0])
         columns = columns[1:] if names is not None else columns
     if len(set(columns)) != len(columns):
@@ -140,7 +215,7 @@ def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
     if not arrays:
         return np.empty((len(frame), 0)), names
     numbers = np.column_stack([array.astype(np.result_type(*arrays), copy=False) for array in arrays])
-    check_finite(numbers, columns=columns)
+    check_finite(numbers, columns)
     return numbers, names
 
 
@@ -152,47 +227,54 @@ def _index_names(frame: Any) -> Names | None:
     return np.array([str(name) for name in index], dtype=np.str_)
 
 
-def _first_column_names(frame: Any, column: Any) -> Names | None:
-    """Return the row names of a frame without an index: a first column of distinct words, none a number."""
-    values = frame[column].to_numpy()
-    if values.dtype.kind not in "OUT" or not all(isinstance(value, str) for value in values):
+def titles_as_names(columns: Iterable[Any]) -> Names | None:
+    """Return the titles of columns as text, unless they only count the columns."""
+    titles = [str(title) for title in columns]
+    if titles == [str(place) for place in range(len(titles))] or all(map(COUNTED_TITLE.fullmatch, titles)):
         return None
-    if len(set(values)) != len(values) or any(_reads_as_number(value) for value in values):
+    return np.array(titles, dtype=np.str_)
+
+
+def _first_column_names(frame: Any, column: Any) -> Names | None:
+    """Return the row names of a frame without an index: a first column of distinct words."""
+    values = frame[column].to_numpy()
+    if values.dtype.kind not in "OUT" or not are_names(values):
         return None
     return np.array(values, dtype=np.str_)
 
 
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
-    """Return one column as numbers; text is refused with the column's name."""
-    if str(series.dtype) in ("Float32", "Float64", "boolean") or str(series.dtype).startswith(("Int", "UInt")):
-        try:
-            values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        except TypeError:  # polars has these names too, and no such arguments
-            values = series.to_numpy()
-    else:
-        values = series.to_numpy()
+    """Return one column as numbers; anything else is refused with the column's name."""
+    values = _column_values(series)
+    if values.dtype.kind in "fiub":
+        return _plain_dtype(values, "")
+    found = f"it is of type {series.dtype}"
     if values.dtype.kind == "O":
-        with contextlib.suppress(TypeError, ValueError):
-            values = np.array([np.nan if value is None else value for value in values]).astype(np.float64)
-    if values.dtype.kind not in "fiub":
-        row, value = next((i, v) for i, v in enumerate(values) if not _is_number(v))
-        raise TypeError(
-            explain(
-                f"Column {str(column)!r} is not numeric: {value!r} in row {row}",
-                "numbers or booleans in every column",
-                f"drop column {str(column)!r}, encode it as numbers, or make it the row names (set_index)",
-            )
+        numbers = np.empty(len(values))
+        for row, value in enumerate(values):
+            try:
+                numbers[row] = np.nan if value is None else _as_float(value)
+            except (TypeError, ValueError, OverflowError):
+                found = f"{value!r:.40} in row {row}"
+                break
+        else:
+            return numbers
+    raise TypeError(
+        explain(
+            f"Column {str(column)!r} is not numeric: {found}",
+            "numbers or booleans in every column",
+            f"drop column {str(column)!r}, encode it as numbers, or make it the row names (set_index)",
         )
-    return _plain_dtype(values, f"Column {str(column)!r} of dtype {values.dtype}")
+    )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.number, np.bool_))
+def _column_values(series: Any) -> NDArray[Any]:
+    """Return a column as an array, what is missing as NaN; pandas' nullable float32 stays float32."""
+    kind = str(series.dtype)
+    if kind in ("Float32", "Float64", "boolean") or kind.startswith(("Int", "UInt")):
+        try:
+            dtype = np.float32 if kind == "Float32" else np.float64
+            return np.asarray(series.to_numpy(dtype=dtype, na_value=np.nan))
+        except TypeError:  # polars has these names too, and no such arguments
+            pass
+    return np.asarray(series.to_numpy())

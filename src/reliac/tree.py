@@ -6,14 +6,16 @@ Nodes 0..n-1 are the objects, node n+i is made by link i. The invariants:
 2. Levels start at 1, never fall, and leave no number out.
 3. Distances are finite and at least 0; inside a level they never fall, and inside a group they are equal.
 4. Sizes count objects: a link's size is the sum of the sizes of the two nodes it joins.
-5. Names, weights and row numbers, where given, have one entry per object; a spanning tree one pair per link.
+5. Names, weights and row numbers, where given, have one entry per object; a spanning tree has one pair of objects
+   per link, each of them an object of the tree.
 """
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +26,7 @@ from . import exports, storage, views
 from .views import LINK, SpanningTree
 
 if TYPE_CHECKING:
+    from .metrics import MetricLike
     from .problem import Problem
 
 Order = Literal["distance", "level"]
@@ -42,6 +45,8 @@ class ClusterTree:
     weights : one number per object
     parameters : criterion, metric, alpha and the other options of the run
     engine, reason : which engine ran, and why
+    fingerprint : a hash of the data, by which ``develop`` recognises it
+    problem : the checked input, which refers to X and does not copy it; None for a tree from a file
     """
 
     n_objects: int
@@ -53,11 +58,15 @@ class ClusterTree:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     engine: str = ""
     reason: str = ""
+    fingerprint: str = ""
     problem: Problem | None = None
 
     def __post_init__(self) -> None:
         """Check the invariants, and keep them: the arrays become read-only."""
         check_invariants(self)
+        self._freeze()
+
+    def _freeze(self) -> None:
         for array in (self.links, self.names, self.objects, self.weights, self.object_pairs):
             if array is not None:
                 array.setflags(write=False)
@@ -70,6 +79,19 @@ class ClusterTree:
         """Leave the data out of a pickle; what is computed on demand can be computed again."""
         fields = self.__dataclass_fields__
         return {name: value for name, value in self.__dict__.items() if name in fields} | {"problem": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a pickle's fields; arrays come out of it writable, and become read-only again."""
+        self.__dict__.update(state)
+        self._freeze()
+
+    def __copy__(self) -> ClusterTree:
+        """Share everything: nothing of it can change."""
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ClusterTree:
+        """Share the read-only arrays and the data, which may be large; a copy can be developed as its original."""
+        return replace(self, parameters=copy.deepcopy(self.parameters, memo))
 
     # --- levels and clusters ---
 
@@ -161,6 +183,7 @@ class ClusterTree:
         clusters: Iterable[int] | int | None = None,
         *,
         X: Any = None,
+        metric: MetricLike | None = None,
         n_clusters: int | None = None,
         max_level: int | None = None,
         max_distance: float | None = None,
@@ -168,11 +191,15 @@ class ClusterTree:
         """Go on from an early-stopped tree with some of its clusters only (labels as ``labels()`` gives them).
 
         The result is a tree of those clusters' objects: the levels made so far, then those that a run on the
-        chosen clusters gives. ``X`` is needed only for a tree that was loaded from a file.
-        """
-        from .api import develop
+        chosen clusters gives. ``max_level`` counts all levels of the result from 0, those made before included.
 
-        return develop(self, clusters, X, n_clusters, max_level, max_distance)
+        ``X`` is needed only for a tree that comes from a file or a pickle, and ``metric`` only if such a tree was
+        made with a function. A tree made in this session keeps a reference to its X: do not change X in place
+        before developing. Data other than the tree's own are refused.
+        """
+        from .runs import develop
+
+        return develop(self, clusters, X, metric, (n_clusters, max_level, max_distance))
 
     # --- other forms ---
 
@@ -195,7 +222,7 @@ class ClusterTree:
     @classmethod
     def from_json(cls, text: str) -> ClusterTree:
         """Read what :meth:`to_json` wrote."""
-        return cls(**storage.fields_from_json(text))
+        return storage.read(cls, text, "The JSON text").tree
 
     def to_networkx(self) -> Any:
         """Return a networkx.DiGraph with edges from each node to its parts."""
@@ -227,7 +254,7 @@ class ClusterTree:
 def check_invariants(tree: ClusterTree) -> None:
     """Raise ValueError, naming the number of the invariant, if the arrays do not describe a tree."""
     n, links = tree.n_objects, tree.links
-    if n < 1 or links.dtype != LINK or links.ndim != 1 or len(links) > n - 1:
+    if n < 1 or links.dtype != LINK or links.ndim != 1 or not len(links) < n:
         raise ValueError(f"not a tree of {n} objects: {links.shape} links of type {links.dtype}")
     ends = np.concatenate((links["left"], links["right"]))
     made = np.tile(np.arange(n, n + len(links)), 2)
@@ -254,5 +281,6 @@ def check_invariants(tree: ClusterTree) -> None:
         array = getattr(tree, name)
         if array is not None and array.shape != (n,):
             raise ValueError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
-    if tree.object_pairs is not None and tree.object_pairs.shape != (len(links), 2):
-        raise ValueError("invariant 5: a spanning tree must have one pair of objects per link")
+    pairs = tree.object_pairs
+    if pairs is not None and (pairs.shape != (len(links), 2) or (pairs < 0).any() or (pairs >= n).any()):
+        raise ValueError("invariant 5: a spanning tree must have one pair of objects per link, each from 0 to n - 1")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import explain, unknown_name
+from .options import check_count, check_number
 
 if TYPE_CHECKING:
     from .tree import ClusterTree
@@ -85,8 +87,6 @@ def labels(
     tree: ClusterTree, n_clusters: int | None, level: int | None, distance: float | None, by: str
 ) -> NDArray[np.intp]:
     """Label the objects; see :meth:`reliac.ClusterTree.labels`."""
-    from .problem import check_count, check_number
-
     given = {"n_clusters": n_clusters, "level": level, "distance": distance}
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) > 1:
@@ -101,15 +101,16 @@ def labels(
         raise ValueError(unknown_name("order", by, ["distance", "level"]))
     kept = np.ones(len(tree.links), dtype=bool)
     if n_clusters is not None:
-        hint = f"the tree has {tree.n_objects} objects and ends with {tree.n_clusters} clusters"
-        count = check_count("n_clusters", n_clusters, tree.n_clusters, tree.n_objects, hint)
+        step = "ask for a number in this range" if tree.n_clusters == 1 else "go on with tree.develop() to get fewer"
+        count = check_count("n_clusters", n_clusters, tree.n_clusters, tree.n_objects, step)
         order = np.argsort(tree.monotone_distances, kind="stable") if by == "distance" else np.arange(len(kept))
         kept[order[tree.n_objects - count :]] = False
     elif level is not None:
-        hint = "level 0 is the single objects, n_levels the last"
-        kept = tree.links["level"] <= check_count("level", level, 0, tree.n_levels, hint)
+        step = "count from 0, the single objects, to n_levels, the last"
+        kept = tree.links["level"] <= check_count("level", level, 0, tree.n_levels, step)
     elif distance is not None:
-        kept = tree.monotone_distances <= check_number("distance", distance, 0.0, math.inf, "joins above it are undone")
+        step = "give the distance above which joins are undone"
+        kept = tree.monotone_distances <= check_number("distance", distance, 0.0, math.inf, step)
     return _labels_of_links(tree, kept)
 
 
@@ -213,15 +214,13 @@ def cophenetic(tree: ClusterTree, pairs: ArrayLike | None) -> NDArray[np.float64
         i, j = np.triu_indices(n, 1)
     else:
         table = np.asarray(pairs)
-        if (
-            table.ndim != 2
-            or table.shape[1] != 2
-            or table.dtype.kind not in "iu"
-            or (table.size and (table.min() < 0 or table.max() >= n))
-        ):
-            raise ValueError(
-                explain(f"pairs of shape {table.shape}", f"(m, 2) objects from 0 to {n - 1}", "pass rows (i, j)")
-            )
+        if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
+            given = f"pairs of shape {table.shape} and type {table.dtype}"
+            raise ValueError(explain(given, "whole numbers of shape (m, 2)", "pass rows (i, j)"))
+        outside = np.flatnonzero(((table < 0) | (table >= n)).any(axis=1))
+        if len(outside):
+            given = f"Pair {tuple(table[outside[0]].tolist())} in row {outside[0]} of pairs"
+            raise ValueError(explain(given, f"rows (i, j) of objects from 0 to {n - 1}", "correct or drop that pair"))
         i, j = table[:, 0], table[:, 1]
     position = np.empty(n, dtype=np.intp)
     position[tree.leaf_order] = np.arange(n)
@@ -242,6 +241,19 @@ def cophenetic(tree: ClusterTree, pairs: ArrayLike | None) -> NDArray[np.float64
     return result
 
 
+def level_rows(tree: ClusterTree) -> list[tuple[int, int, int, float | None, float | None]]:
+    """Return for every level its number, its clusters, its joins, and their smallest and largest distance."""
+    first = np.searchsorted(tree.links["level"], np.arange(1, tree.n_levels + 2)).tolist()
+    counts, distance = tree.cluster_counts.tolist(), tree.links["distance"].tolist()
+    return [
+        (0, tree.n_objects, 0, None, None),
+        *(
+            (level, counts[level], end - start, distance[start], distance[end - 1])
+            for level, (start, end) in enumerate(pairwise(first), 1)
+        ),
+    ]
+
+
 def summary(tree: ClusterTree) -> str:
     """Return a small table of the tree: objects, levels, clusters per level, engine and why."""
     parameters = ", ".join(f"{name} {value}" for name, value in tree.parameters.items() if value is not None)
@@ -252,19 +264,14 @@ def summary(tree: ClusterTree) -> str:
         f"  engine {tree.engine} ({tree.reason})",
         "  level  clusters  joins  smallest distance  largest distance",
     ]
-    first = np.searchsorted(tree.links["level"], np.arange(1, tree.n_levels + 2))
-    shown = range(tree.n_levels + 1)
     half = LEVELS_SHOWN // 2
-    for level in shown:
+    for level, count, joins, smallest, largest in level_rows(tree):
         if tree.n_levels > LEVELS_SHOWN and half <= level <= tree.n_levels - half:
             if level == half:
                 lines.append(f"    ...  ({tree.n_levels - 2 * half + 1} levels)")
             continue
-        row = f"  {level:5d}  {tree.cluster_counts[level]:8d}"
-        if level:
-            distance = tree.links["distance"][first[level - 1] : first[level]]
-            row += f"  {len(distance):5d}  {distance[0]:17.6g}  {distance[-1]:16.6g}"
-        lines.append(row)
+        row = f"  {level:5d}  {count:8d}"
+        lines.append(row if not level else f"{row}  {joins:5d}  {smallest:17.6g}  {largest:16.6g}")
     return "\n".join(lines)
 
 

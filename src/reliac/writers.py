@@ -55,6 +55,8 @@ def rendered(kind: str, tree: ClusterTree, labels: Any = None, suffix: str = "")
 def write_output(content: bytes | str, target: str | None) -> None:
     """Write to standard output (None or ``-``), or to a file: whole or not at all."""
     if target in (None, "-"):
+        if sys.stdout is None:  # the shell closed it: nobody wants to read this
+            return
         if isinstance(content, str):
             sys.stdout.write(content)
         else:

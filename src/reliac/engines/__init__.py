@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -12,25 +13,31 @@ from ..errors import explain, unknown_name
 from ..problem import Problem
 from .base import Engine
 
-#: name -> where the class lives; imported only when chosen.
+#: name -> where the class lives; imported only when chosen. ``auto`` tries them from the last to the first.
 ENGINES: dict[str, tuple[str, str]] = {
     "literal": ("reliac.engines.literal", "LiteralEngine"),
+    "disk": ("reliac.engines.disk", "DiskEngine"),
     "matrix": ("reliac.engines.matrix", "MatrixEngine"),
     "vectors": ("reliac.engines.vectors", "VectorsEngine"),
 }
 
+#: Up to so many objects the plain engine is quick enough not to wait for compiled code to load ...
+SMALL = 1500
+
+#: ... unless the compiled code is loaded already: then only so few.
+TINY = 200
+
 
 class Choice(NamedTuple):
-    """An engine, why it was chosen, and the bytes it will need."""
+    """An engine and why it was chosen."""
 
     engine: type[Engine]
     reason: str
-    memory: int
 
 
-def get_engine(name: str) -> type[Engine]:
+def get_engine(name: object) -> type[Engine]:
     """Return an engine's class by name."""
-    if name not in ENGINES:
+    if not isinstance(name, str) or name not in ENGINES:
         raise ValueError(unknown_name("engine", name, [*ENGINES, "auto"]))
     module, attribute = ENGINES[name]
     engine: type[Engine] = getattr(import_module(module), attribute)
@@ -39,22 +46,67 @@ def get_engine(name: str) -> type[Engine]:
 
 def choose(problem: Problem, engine: str = "auto") -> Choice:
     """Choose an engine for the problem, or take the named one; refuse at once what cannot fit into memory."""
-    name, reason = engine, "asked for"
-    if engine == "auto":
-        name, reason = "literal", f"{problem.n_objects} objects: one matrix of all distances"
-    chosen = get_engine(name)
-    memory = chosen.memory(problem)
+    if engine != "auto":
+        return _asked_for(problem, get_engine(engine))
+    n = problem.n_objects
+    loaded = "reliac.engines.candidates" in sys.modules
+    if n <= (TINY if loaded else SMALL):
+        return _asked_for(problem, get_engine("literal"), f"{n} objects: the plain engine is quick enough")
     free = free_memory()
+    passed_over = []
+    for name in reversed(ENGINES):
+        candidate = get_engine(name)
+        why_not = candidate.refuses(problem)
+        if why_not is None and candidate.memory(problem) > free:
+            why_not = f"it needs {_gib(candidate.memory(problem))}, {_gib(free)} are free"
+        if why_not is None:
+            reason = f"{n} objects, about {_gib(candidate.memory(problem))}"
+            return Choice(candidate, "; ".join([reason, *passed_over[-1:]]))
+        passed_over.append(f"not {name}: {why_not}")
+    raise MemoryError(
+        explain(
+            f"{n} objects fit into no engine ({'; '.join(passed_over)})",
+            f"what needs less than the {_gib(free)} that are free",
+            _what_would_fit(problem),
+        )
+    )
+
+
+def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for") -> Choice:
+    why_not = engine.refuses(problem)
+    if why_not:
+        others = [name for name in ENGINES if get_engine(name).refuses(problem) is None]
+        raise ValueError(
+            explain(
+                f"The {engine.name} engine cannot do this: {why_not}",
+                f"engines {', '.join(others)}",
+                "use engine='auto'",
+            )
+        )
+    memory, free = engine.memory(problem), free_memory()
     if memory > free:
         raise MemoryError(
             explain(
-                f"The {name} engine needs about {memory / 2**30:.1f} GiB for {problem.n_objects} objects, and "
-                f"{free / 2**30:.1f} GiB are free",
+                f"The {engine.name} engine needs about {_gib(memory)} for {problem.n_objects} objects, "
+                f"and {_gib(free)} are free",
                 f"up to about {int(problem.n_objects * (free / memory) ** 0.5)} objects here",
-                "cluster a sample of the rows, or use a machine with more memory",
+                _what_would_fit(problem),
             )
         )
-    return Choice(chosen, reason, memory)
+    return Choice(engine, reason)
+
+
+def _what_would_fit(problem: Problem) -> str:
+    if problem.vectors is not None:
+        return (
+            "use criterion 'ward', or 'average' with metric 'sqeuclidean' or 'cosine', which need no matrix, "
+            "or cluster a sample of the rows"
+        )
+    return "pass the distances as float32 or condensed, pass vectors instead, or cluster a sample"
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB"
 
 
 def free_memory() -> int:

@@ -20,6 +20,10 @@ class Batch(NamedTuple):
     object_pairs: NDArray[np.intp] | None  # for each link its two nearest objects (single criterion)
 
 
+class TooManyTies(MemoryError):
+    """More ties at a nearest distance than an engine has room for; the literal engine goes on from there."""
+
+
 class Engine(Protocol):
     """The clusters of one level, and how the next levels come about.
 

@@ -21,183 +21,45 @@ from collections import namedtuple
 
 import numba as nb
 import numpy as np
-from numba.extending import overload
 
-from ..criteria import equal_shares
-
-#: Entries that a list keeps when it is cut.
-LIST_LENGTH = 16
+from ..links import share_count
+from .entries import (
+    LEVEL,
+    LIST_LENGTH,
+    N_ALIVE,
+    N_LINKS,
+    N_NODES,
+    N_PUSHES,
+    N_SEARCHED,
+    N_TOUCHED,
+    STAMP,
+    compiled,
+    follow,
+    inlined,
+    join_space,
+    living,
+    pair_distance,
+    refresh,
+    sort_entries,
+    touch,
+    unfollow,
+)
 
 #: Radii are deflated by this share of what they were computed from.
 ROUNDING = 1e-12
 
+#: Why :func:`advance` came back: nothing left to join, lists to fill, or time to report.
 DONE, SEARCH, PAUSE = 0, 1, 2
 
-#: How radii (and distances) of the parts of a group give those of the group; see criteria.Criterion.radius.
+#: How the radii of the parts of a group give the radius of the group.
 RADIUS_MIN, RADIUS_MAX, RADIUS_MEAN, RADIUS_PLAIN_MEAN, RADIUS_WARD, RADIUS_NONE = range(6)
 
-Lists = namedtuple("Lists", "nodes distances start count room radius best")
-Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark")
-Work = namedtuple("Work", "touched searched pushes p q distance level scratch_node scratch_distance counters")
 Rules = namedtuple("Rules", "alpha tie_factor n_clusters max_level max_value radius_rule smallest_weight level_out")
 
-#: Places in Work.counters.
-N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, STAMP, N_PUSHES = range(8)
+count_of_share = nb.njit(cache=True, nogil=True)(share_count)
 
 
-def pair_distance(space, p, q):
-    """Return the exact distance of the clusters in slots p and q; each space brings its own."""
-    raise NotImplementedError
-
-
-def join_space(space, parts):
-    """Make the clusters in ``parts`` one, in the slot of the first; each space brings its own."""
-    raise NotImplementedError
-
-
-SPACES: dict = {}
-
-
-@overload(pair_distance)
-def _pair_distance(space, p, q):
-    return SPACES[space.instance_class][0]
-
-
-@overload(join_space)
-def _join_space(space, parts):
-    return SPACES[space.instance_class][1]
-
-
-def register_space(space_type, pair, join):
-    """Say how a space (a named tuple of arrays) measures and joins clusters."""
-    SPACES[space_type] = (pair, join)
-
-
-compiled = nb.njit(cache=True, nogil=True)
-shares_of_parts = nb.njit(cache=True, nogil=True)(equal_shares)
-
-
-@compiled
-def living(nodes, node):
-    """Follow a node to the living cluster that holds it now; paths are halved on the way."""
-    parent = nodes.parent
-    while parent[node] >= 0:
-        if parent[parent[node]] >= 0:
-            parent[node] = parent[parent[node]]
-        node = parent[node]
-    return node
-
-
-@compiled
-def unfollow(nodes, r):
-    """Take r out of the followers of its nearest neighbour. O(1)."""
-    if nodes.target[r] < 0:
-        return
-    before, after = nodes.follower_prev[r], nodes.follower_next[r]
-    if before >= 0:
-        nodes.follower_next[before] = after
-    else:
-        nodes.follower_first[nodes.target[r]] = after
-    if after >= 0:
-        nodes.follower_prev[after] = before
-    nodes.target[r] = -1
-
-
-@compiled
-def follow(nodes, r, q):
-    """Note that q is the nearest neighbour of r. O(1)."""
-    unfollow(nodes, r)
-    first = nodes.follower_first[q]
-    nodes.target[r], nodes.follower_prev[r], nodes.follower_next[r] = q, -1, first
-    if first >= 0:
-        nodes.follower_prev[first] = r
-    nodes.follower_first[q] = r
-
-
-@compiled
-def sort_entries(node, distance, first, count):
-    """Sort entries by distance: by insertion when few, by merging when many."""
-    if count > 64:
-        order = np.argsort(distance[first : first + count], kind="mergesort")
-        node[first : first + count] = node[first : first + count][order]
-        distance[first : first + count] = distance[first : first + count][order]
-        return
-    for i in range(first + 1, first + count):
-        n, d = node[i], distance[i]
-        j = i - 1
-        while j >= first and distance[j] > d:
-            node[j + 1], distance[j + 1] = node[j], distance[j]
-            j -= 1
-        node[j + 1], distance[j + 1] = n, d
-
-
-@compiled
-def touch(nodes, work, r):
-    """Put r on the list of clusters whose nearest neighbour may have changed; once."""
-    stamp = -(work.counters[LEVEL] + 2)
-    if nodes.mark[r] != stamp:
-        nodes.mark[r] = stamp
-        work.touched[work.counters[N_TOUCHED]] = r
-        work.counters[N_TOUCHED] += 1
-
-
-@compiled
-def refresh(space, lists, nodes, work, r):
-    """Bring the list of r up to date: follow joined entries, measure them anew, sort, find the best.
-
-    Cost: one exact distance for each entry that was joined since.
-    """
-    first, radius, own = lists.start[r], lists.radius[r], nodes.node_of[r]
-    stale = False
-    for e in range(first, first + lists.count[r]):
-        if nodes.parent[lists.nodes[e]] >= 0:
-            stale = True
-            break
-    if stale:
-        kept = first
-        work.counters[STAMP] += 1
-        stamp = work.counters[STAMP]
-        seen = work.scratch_node
-        for e in range(first, first + lists.count[r]):
-            node, distance = lists.nodes[e], lists.distances[e]
-            joined = nodes.parent[node] >= 0
-            node = living(nodes, node)
-            slot = nodes.slot_of[node]
-            if node == own or seen[slot] == stamp:
-                continue
-            seen[slot] = stamp
-            if joined:
-                distance = pair_distance(space, r, slot)
-            if distance < radius:
-                lists.nodes[kept], lists.distances[kept] = node, distance
-                kept += 1
-        lists.count[r] = kept - first
-        sort_entries(lists.nodes, lists.distances, first, kept - first)
-    lists.best[r] = lists.distances[first] if lists.count[r] else np.inf
-
-
-@compiled
-def remeasure(space, lists, nodes, work, rows):
-    """Measure the lists of all living clusters anew, after their space has changed its arithmetic."""
-    for r in rows:
-        first, kept, own = lists.start[r], lists.start[r], nodes.node_of[r]
-        work.counters[STAMP] += 1
-        for e in range(first, first + lists.count[r]):
-            node = living(nodes, lists.nodes[e])
-            slot = nodes.slot_of[node]
-            if node == own or work.scratch_node[slot] == work.counters[STAMP]:
-                continue
-            work.scratch_node[slot] = work.counters[STAMP]
-            distance = pair_distance(space, r, slot)
-            if distance < lists.radius[r]:
-                lists.nodes[kept], lists.distances[kept] = node, distance
-                kept += 1
-        lists.count[r] = kept - first
-        sort_entries(lists.nodes, lists.distances, first, kept - first)
-        touch(nodes, work, r)
-
-
-@compiled
+@inlined
 def certified(lists, work, rules, r):
     """Tell whether the nearest neighbours of r are proven, all that tie included."""
     if lists.count[r] == 0:
@@ -335,7 +197,7 @@ def choose_links(p, q, d, rules, n, leader, most):
     if rules.alpha == 0.0:
         p, q, d = p[:1], q[:1], d[:1]
     elif rules.alpha < 1.0 and len(p):
-        last = d[int(np.ceil(rules.alpha * len(p))) - 1] * rules.tie_factor
+        last = d[count_of_share(rules.alpha, len(p)) - 1] * rules.tie_factor
         taken = np.searchsorted(d, last, side="right")
         p, q, d = p[:taken], q[:taken], d[:taken]
     within = np.searchsorted(d, rules.max_value, side="right")
@@ -419,7 +281,7 @@ def advance(space, lists, nodes, work, rules, leader, patience):
             r = work.touched[k]
             if nodes.node_of[r] < 0:
                 continue
-            refresh(space, lists, nodes, work, r)
+            refresh(space, lists, nodes, work, r, rules.radius_rule != RADIUS_NONE)
             if not certified(lists, work, rules, r):
                 work.searched[counters[N_SEARCHED]] = r
                 counters[N_SEARCHED] += 1
@@ -445,38 +307,3 @@ def advance(space, lists, nodes, work, rules, leader, patience):
         work.distance[first : first + len(p)], work.level[first : first + len(p)] = d, counters[LEVEL]
         counters[N_LINKS] += len(p)
         join_groups(space, lists, nodes, work, rules, p, q, d, leader)
-
-
-@compiled
-def catch_up(space, nodes, work, parts):
-    """Join one group without lists: how an engine takes over levels that were made before."""
-    node = work.counters[N_NODES]
-    work.counters[N_NODES] += 1
-    work.counters[N_ALIVE] -= len(parts) - 1
-    for part in parts:
-        nodes.parent[nodes.node_of[part]] = node
-        nodes.node_of[part] = -1
-    nodes.node_of[parts[0]], nodes.slot_of[node] = node, parts[0]
-    join_space(space, parts)
-
-
-@compiled
-def push(lists, nodes, work, r, node, distance):
-    """Enter a new cluster into the list of r if it lies inside the radius; a full list drops its farthest."""
-    if distance >= lists.radius[r]:
-        return
-    first, count = lists.start[r], lists.count[r]
-    if count == lists.room[r]:
-        count -= 1
-        lists.radius[r] = lists.distances[first + count]
-        while count and lists.distances[first + count - 1] >= lists.radius[r]:
-            count -= 1
-    if distance < lists.radius[r]:
-        e = first + count
-        while e > first and lists.distances[e - 1] > distance:
-            lists.nodes[e], lists.distances[e] = lists.nodes[e - 1], lists.distances[e - 1]
-            e -= 1
-        lists.nodes[e], lists.distances[e] = node, distance
-        count += 1
-    lists.count[r] = count
-    touch(nodes, work, r)

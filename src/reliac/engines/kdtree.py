@@ -1,381 +1,399 @@
-"""A k-d tree over clusters that knows the criterion: kernels to build it, keep it true, and search it.
+"""Minimum spanning trees of points in few dimensions: Boruvka's rounds through a k-d tree.
 
-The tree is complete and lies in arrays like a heap: node 1 is the root, node i has the children 2i and 2i + 1, and
-node i of depth l holds the positions from ``(i - 2^l) m >> l`` to ``(i + 1 - 2^l) m >> l``. Nothing points anywhere.
+The tree is perfect: the points are halved at the median of the widest side until at most WIDTH are left in a leaf, node
+m has children 2m and 2m + 1, leaves come last. Queries run leaf by leaf: all points of a leaf share one walk through
+the tree, and a leaf's coordinates lie so that one instruction compares a point with all points of a leaf.
 
-With ``m`` the mean, ``w`` the weight and ``e`` the spread per pair (average; else 0) of a cluster, a node bounds the
-distance of every cluster in it from p by the gap between m_p and the box of its means,
+First the nearest neighbours of all points are listed and joined as far as that proves anything. Then, round after
+round, every component but the largest searches the lightest edges that leave it: a walk skips subtrees inside the own
+component and what lies beyond the lightest edge found so far. About O(n log n) for points without heavy ties.
 
-    gap^2 w_p w / (w_p + w)   (by size; grows with w, so the smallest weight counts)     or     gap^2 + e_p + e.
-
-Bounds only say where to look. They are deflated by what rounding could have added: boxes are wider by ``margin``, an
-absolute error of means and of differences of sums, and values shrink by a relative one. What is found is measured by
-``pair_distance``.
+Pruning needs no slack: gaps between boxes are summed in the same order as distances, and rounding is monotone.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
+from concurrent.futures import Executor
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .candidates import ROUNDING, compiled, pair_distance, push
+from .candidates import compiled
+from .lists import TooManyTies
+from .trees import ROOTED, Edges, Forest
 
-#: points (m, d + 2): mean, weight, spread per pair; slots (m,): -1 if gone; place (n,): position of a slot, -1 if none.
-#: boxes (2^(depth + 1), 2 d + 3): lowest and highest means, smallest weight and spread, largest radius.
-Tree = namedtuple("Tree", "points slots place boxes rules")
+#: Points in a leaf.
+WIDTH = 8
 
-#: depth; by_size; margin: what boxes are wider by; shrink: the scale of distances, deflated.
-TreeRules = namedtuple("TreeRules", "depth by_size margin shrink")
+#: Neighbours listed for each point before the rounds begin.
+LISTED = 6
 
-#: Clusters in a leaf: more than half of this, at most this.
-LEAF = 12
+#: Pieces of work for each thread in one round.
+PIECES = 16
 
-#: Below this, numbers lose bits, and relative errors mean nothing.
-TINY = 1e-290
+#: ``blocks`` (leaves, d, WIDTH): coordinates, infinite where a leaf has none. ``low``, ``high`` (2 leaves, d): boxes.
+#: ``object_at`` (leaves * WIDTH,): which point lies at a place, -1 for none. ``rooted``: whether values are roots.
+Tree = namedtuple("Tree", "blocks low high object_at rooted")
 
-#: The smallest weight of no clusters: above all weights (their fourth power is finite), and no infinity to divide.
-HEAVY = 1e150
-
-
-def new_tree(space, points, slots, n):
-    """Return a tree of m clusters that is still to be split and fitted. O(m d) memory.
-
-    Rounding: a mean is off by half an eps of itself, a difference of weighted sums by two halves, so 8 eps of the
-    largest coordinate are plenty for any difference. Means of later clusters lie between those of their parts.
-    """
-    m, columns = points.shape
-    depth = max(0, int(np.ceil(np.log2(m / LEAF))))
-    boxes = np.empty((2 << depth, 2 * (columns - 2) + 3))
-    margin = 8 * float(np.finfo(np.float64).eps) * float(np.abs(points[:, :-2]).max(initial=0.0))
-    rules = TreeRules(depth, bool(space.by_size), margin, float(space.scale) * (1.0 - ROUNDING))
-    return Tree(points, slots, np.full(n, -1, np.int32), boxes, rules)
-
-
-# --- building ---
+#: For each place the component, a lower bound of the distance to all outside it, and who is that near (-1: unknown).
+#: ``best`` (at places that lead components): the lightest edge that is known to leave. ``kin`` of a node: the component
+#: of all its points, -1 if they differ.
+Round = namedtuple("Round", "component bound nearest best kin")
 
 
 @compiled
-def select(points, slots, start, stop, middle, k):
-    """Reorder positions so that column k is split at ``middle``: Hoare's quickselect, O(stop - start) expected."""
-    low, high = start, stop - 1
-    while low < high:
-        a, b, c = points[low, k], points[(low + high) >> 1, k], points[high, k]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
+def split_at_median(points, order, first, last, middle, axis):
+    """Move points so that those before ``middle`` are not above it on one axis. O(last - first) on average."""
+    left, right = first, last - 1
+    while left < right:
+        pivot = points[(left + right) // 2, axis]
+        i, j = left, right
         while i <= j:
-            while points[i, k] < pivot:
+            while points[i, axis] < pivot:
                 i += 1
-            while points[j, k] > pivot:
+            while points[j, axis] > pivot:
                 j -= 1
             if i <= j:
-                for column in range(points.shape[1]):
-                    points[i, column], points[j, column] = points[j, column], points[i, column]
-                slots[i], slots[j] = slots[j], slots[i]
+                order[i], order[j] = order[j], order[i]
+                for k in range(points.shape[1]):
+                    points[i, k], points[j, k] = points[j, k], points[i, k]
                 i += 1
                 j -= 1
         if middle <= j:
-            high = j
+            right = j
         elif middle >= i:
-            low = i
+            left = i
         else:
             return
 
 
 @compiled
-def widest(points, start, stop):
-    """Return the column of means that spans most. O((stop - start) d)."""
-    best, span = 0, -1.0
-    for k in range(points.shape[1] - 2):
-        low = high = points[start, k]
-        for i in range(start + 1, stop):
-            low, high = min(low, points[i, k]), max(high, points[i, k])
-        if high - low > span:
-            best, span = k, high - low
-    return best
-
-
-@compiled
-def split(tree, top, top_depth, stop_depth):
-    """Split the subtree of ``top`` at medians of the widest column, down to ``stop_depth``. O(m d) a depth."""
-    points, slots, place = tree.points, tree.slots, tree.place
-    m = len(slots)
-    stack = [(top, top_depth)]
-    while len(stack):
-        node, depth = stack.pop()
-        j = node - (1 << depth)
-        start, stop = (j * m) >> depth, ((j + 1) * m) >> depth
-        if depth < stop_depth:
-            select(points, slots, start, stop, ((2 * j + 1) * m) >> (depth + 1), widest(points, start, stop))
-            stack.append((2 * node, depth + 1))
-            stack.append((2 * node + 1, depth + 1))
-        elif depth == tree.rules.depth:
-            for i in range(start, stop):
-                place[slots[i]] = i
-
-
-# --- keeping boxes true ---
-
-
-@compiled
-def fit(tree, radius, node, new):
-    """Compute the box of a node anew, from its clusters (a leaf) or its children; tell whether it changed.
-
-    ``new`` (2 d + 3,): room. Of an empty leaf the lowest are infinite, so that every gap is.
-    """
-    points, slots, _, boxes, rules = tree
-    d, m, first = points.shape[1] - 2, len(slots), 1 << rules.depth
-    new[:] = np.inf
-    new[d : 2 * d] = -np.inf
-    new[2 * d], new[2 * d + 2] = HEAVY, -1.0
-    if node < first:
-        for child in range(2 * node, 2 * node + 2):
-            for k in range(2 * d + 2):
-                least = k < d or k >= 2 * d
-                new[k] = min(new[k], boxes[child, k]) if least else max(new[k], boxes[child, k])
-            new[2 * d + 2] = max(new[2 * d + 2], boxes[child, 2 * d + 2])
-    else:
-        for i in range(((node - first) * m) >> rules.depth, ((node - first + 1) * m) >> rules.depth):
-            if slots[i] >= 0:
+def build(points, order, low, high, node, levels):
+    """Order the points below a node, ``levels`` levels deep, and find the boxes. O(n d) a level."""
+    n, leaves, d = len(points), len(low) // 2, points.shape[1]
+    depth = 0
+    while node >> (depth + 1):
+        depth += 1
+    for below in range(levels):
+        span = leaves >> (depth + below)  # leaves under a node
+        for m in range(node << below, (node + 1) << below):
+            leaf = m * span - leaves
+            first, last = leaf * n // leaves, (leaf + span) * n // leaves
+            axis = 0
+            for k in range(d):
+                low[m, k], high[m, k] = np.inf, -np.inf
+            for x in range(first, last):
                 for k in range(d):
-                    new[k] = min(new[k], points[i, k] - rules.margin)
-                    new[d + k] = max(new[d + k], points[i, k] + rules.margin)
-                new[2 * d] = min(new[2 * d], points[i, d])
-                new[2 * d + 1] = min(new[2 * d + 1], points[i, d + 1])
-                new[2 * d + 2] = max(new[2 * d + 2], radius[slots[i]])
-    changed = False
-    for k in range(2 * d + 3):
-        changed |= boxes[node, k] != new[k]
-        boxes[node, k] = new[k]
-    return changed
+                    low[m, k], high[m, k] = min(low[m, k], points[x, k]), max(high[m, k], points[x, k])
+            for k in range(d):
+                if high[m, k] - low[m, k] > high[m, axis] - low[m, axis]:
+                    axis = k
+            if span > 1:
+                split_at_median(points, order, first, last, (leaf + span // 2) * n // leaves, axis)
 
 
 @compiled
-def fit_all(tree, radius):
-    """Compute all boxes, children before parents. O(m d)."""
-    new = np.empty(tree.boxes.shape[1])
-    for node in range((2 << tree.rules.depth) - 1, 0, -1):
-        fit(tree, radius, node, new)
+def fill_blocks(points, order, blocks, object_at):
+    """Copy ordered points into the leaves."""
+    n, leaves = len(points), len(blocks)
+    for leaf in range(leaves):
+        first, last = leaf * n // leaves, (leaf + 1) * n // leaves
+        for x in range(first, last):
+            object_at[leaf * WIDTH + x - first] = order[x]
+            for k in range(points.shape[1]):
+                blocks[leaf, k, x - first] = points[x, k]
 
 
 @compiled
-def update(tree, space, node_of, radius, changed, refit):
-    """Bring changed clusters up to date: gone, or with a new mean, or with a new radius; then the boxes above them.
+def gap(tree, a, b):
+    """Squared distance of the boxes of two nodes, summed as distances are."""
+    total = 0.0
+    for k in range(tree.low.shape[1]):
+        t = max(tree.low[a, k] - tree.high[b, k], tree.low[b, k] - tree.high[a, k])
+        if t > 0:
+            total += t * t
+    return total
 
-    ``changed``: slots, repeats allowed. Cost: a leaf and a path of boxes each; all boxes if many changed.
+
+@compiled
+def next_leaf(tree, kin, own, component, walk, stack, gaps, limit):
+    """Return the next leaf of a walk within ``limit`` that is not all in ``component``; -1 at the end.
+
+    The walk starts at leaf node ``own``; it climbs and looks at what lies on the other side, near things first.
+    ``walk``: the node climbed to, and the size of the stack.
     """
-    points, slots, place, boxes, rules = tree
-    d = points.shape[1] - 2
-    for slot in changed:
-        i = place[slot]
-        if i < 0:
-            continue
-        if node_of[slot] < 0:
-            slots[i], points[i, 0] = -1, np.inf  # infinitely far from everything
-            continue
-        w = space.weight[slot]
-        for k in range(d):
-            points[i, k] = space.sums[slot, k] / w
-        points[i, d] = w
-        points[i, d + 1] = space.spread[slot] / (w * w) if space.with_spread else 0.0
-    if not refit:
-        return
-    if 8 * len(changed) > len(slots):
-        fit_all(tree, radius)
-        return
-    new = np.empty(boxes.shape[1])
-    for slot in changed:
-        if place[slot] >= 0:
-            node = (1 << rules.depth) + (((place[slot] + 1) << rules.depth) - 1) // len(slots)
-            while node and fit(tree, radius, node, new):
-                node >>= 1
-
-
-# --- searching ---
-
-
-@compiled
-def lower_bound(rules, gap, w_p, e_p, w, e):
-    """Return a number that no distance with this squared gap, weight and spread falls below, rounding included."""
-    value = gap * (w_p * w / (w_p + w)) if rules.by_size else gap + (e_p + e)
-    return max(value * rules.shrink - TINY, 0.0)
-
-
-@compiled
-def box_bound(boxes, rules, point, node):
-    """Bound the distances of a cluster (its row of points) from all in a node; infinite if all are gone. O(d)."""
-    d = len(point) - 2
-    gap = 0.0
-    for k in range(d):
-        t = max(max(boxes[node, k] - point[k], point[k] - boxes[node, d + k]), 0.0)
-        gap += t * t
-    return lower_bound(rules, gap, point[d], point[d + 1], boxes[node, 2 * d], boxes[node, 2 * d + 1])
-
-
-@compiled
-def point_bound(points, rules, point, i):
-    """Bound the distance of a cluster from the one at position i; infinite if that is gone. O(d)."""
-    d = len(point) - 2
-    gap = 0.0
-    for k in range(d):
-        t = max(abs(point[k] - points[i, k]) - rules.margin, 0.0)
-        gap += t * t
-    return lower_bound(rules, gap, point[d], point[d + 1], points[i, d], points[i, d + 1])
-
-
-@compiled
-def scan_leaf(points, rules, point, own, start, stop, found, bounds):
-    """Enter the positions of a leaf into those found so far, sorted by bound; the farthest falls out."""
-    last = len(found) - 1
-    for i in range(start, stop):
-        bound = point_bound(points, rules, point, i)
-        if bound < bounds[last] and i != own:
-            e = last
-            while e > 0 and bounds[e - 1] > bound:
-                found[e], bounds[e] = found[e - 1], bounds[e - 1]
-                e -= 1
-            found[e], bounds[e] = i, bound
-
-
-@compiled
-def nearest(points, boxes, rules, point, own, found, bounds, stack, waiting):
-    """Find the positions with the smallest bounds: the own leaf first, then the other side of each node above it.
-
-    ``found``, ``bounds`` (k,): on return sorted, infinite where there are fewer; everything else is at least as far
-    as the last bound. ``stack``, ``waiting``: nodes to visit, and their bounds; room for the depth of the tree.
-    """
-    m, last, depth = len(points), len(found) - 1, rules.depth
-    leaves = 1 << depth
-    bounds[:] = np.inf
-    found[:] = -1
-    home = leaves + ((own + 1) * leaves - 1) // m
-    stack[0], waiting[0], height = home, 0.0, 1
+    leaves = len(tree.blocks)
     while True:
-        while height:
-            height -= 1
-            node, bound = stack[height], waiting[height]
-            while bound < bounds[last]:
-                if node >= leaves:
-                    start, stop = ((node - leaves) * m) >> depth, ((node - leaves + 1) * m) >> depth
-                    scan_leaf(points, rules, point, own, start, stop, found, bounds)
+        while walk[1]:
+            walk[1] -= 1
+            node, distance = stack[walk[1]], gaps[walk[1]]
+            if distance > limit or kin[node] == component:
+                continue
+            if node >= leaves:
+                return node - leaves
+            near, far = 2 * node, 2 * node + 1
+            gap_near, gap_far = gap(tree, own, near), gap(tree, own, far)
+            if gap_far < gap_near:
+                near, far, gap_near, gap_far = far, near, gap_far, gap_near
+            size = walk[1]
+            stack[size], gaps[size], stack[size + 1], gaps[size + 1] = far, gap_far, near, gap_near
+            walk[1] += 2
+        if walk[0] <= 1:
+            return -1
+        stack[0], walk[1] = walk[0] ^ 1, 1
+        gaps[0] = gap(tree, own, walk[0] ^ 1)
+        walk[0] >>= 1
+
+
+@compiled
+def squares(tree, leaf, other, slot, limit, out):
+    """Squared distances of one point to all of a leaf, summed in order of the axes; returns how many are in limit."""
+    for s in range(WIDTH):
+        out[s] = 0.0
+    for k in range(tree.blocks.shape[1]):
+        x = tree.blocks[other, k, slot]
+        for s in range(WIDTH):
+            t = tree.blocks[leaf, k, s] - x
+            out[s] += t * t
+    hits = 0
+    for s in range(WIDTH):
+        hits += out[s] <= limit
+    return hits
+
+
+@compiled
+def limit_of(tree, value):
+    """Return a square that is not below any whose value is up to ``value``."""
+    return value * value * (1 + 1e-15) if tree.rooted else value
+
+
+@compiled
+def list_neighbours(tree, kin, first, last, places, values):
+    """Find the nearest neighbours of all points in leaves ``first`` to ``last``; (n places, LISTED), sorted."""
+    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
+    square = np.empty(WIDTH)
+    leaves, end = len(tree.blocks), values.shape[1] - 1
+    for own in range(first, last):
+        walk[0], walk[1] = leaves + own, 0
+        leaf = own
+        while leaf >= 0:
+            limit = 0.0
+            for slot in range(WIDTH):
+                x = own * WIDTH + slot
+                if tree.object_at[x] < 0:
                     break
-                near, far = 2 * node, 2 * node + 1
-                bound, other = box_bound(boxes, rules, point, near), box_bound(boxes, rules, point, far)
-                if other < bound:
-                    near, far, bound, other = far, near, other, bound
-                if other < bounds[last]:
-                    stack[height], waiting[height] = far, other
-                    height += 1
-                node = near
-        if home == 1:
-            return
-        stack[0], waiting[0], height = home ^ 1, box_bound(boxes, rules, point, home ^ 1), 1
-        home >>= 1
+                bound = limit_of(tree, values[x, end])
+                hits = squares(tree, leaf, own, slot, bound, square)
+                for s in range(WIDTH if hits else 0):
+                    if square[s] <= bound and leaf * WIDTH + s != x:
+                        value = np.sqrt(square[s]) if tree.rooted else square[s]
+                        if value < values[x, end]:
+                            e = end
+                            while e > 0 and values[x, e - 1] > value:
+                                values[x, e], places[x, e] = values[x, e - 1], places[x, e - 1]
+                                e -= 1
+                            values[x, e], places[x, e] = value, leaf * WIDTH + s
+                limit = max(limit, values[x, end])
+            leaf = next_leaf(tree, kin, leaves + own, -2, walk, stack, gaps, limit_of(tree, limit))
 
 
 @compiled
-def search_lists(tree, space, lists, node_of, some, length, tie_factor, failed):
-    """Fill the lists of some clusters; note in ``failed`` those whose nearest may tie with what was left out.
+def begin_round(tree, now, places, values, largest):
+    """Bring kin, and what is known of each point, up to date with the components. O(n)."""
+    component, leaves = now.component, len(tree.blocks)
+    now.best[:] = np.inf
+    for leaf in range(leaves):
+        now.kin[leaves + leaf] = component[leaf * WIDTH]
+        for x in range(leaf * WIDTH, (leaf + 1) * WIDTH):
+            if tree.object_at[x] >= 0 and component[x] != component[leaf * WIDTH]:
+                now.kin[leaves + leaf] = -1
+    for node in range(leaves - 1, 0, -1):
+        now.kin[node] = now.kin[2 * node] if now.kin[2 * node] == now.kin[2 * node + 1] else -1
+    for x in range(len(component)):
+        c, y = component[x], now.nearest[x]
+        if c < 0 or c == largest:
+            continue
+        if y < 0 or component[y] == c:
+            y = -1
+            for e in range(values.shape[1]):
+                if values[x, e] < np.inf and component[places[x, e]] != c:
+                    y = places[x, e]
+                    now.bound[x] = values[x, e]
+                    break
+            now.nearest[x] = y
+            if y < 0:
+                now.bound[x] = max(now.bound[x], values[x, -1])
+        if y >= 0:
+            now.best[c] = min(now.best[c], now.bound[x])
+            now.best[component[y]] = min(now.best[component[y]], now.bound[x])
 
-    Bounds select ``length`` + 1 positions, ``pair_distance`` measures them; the last bound is the radius.
+
+@compiled
+def search_outside(tree, now, largest, first, last):
+    """Find for the points of some leaves who is nearest outside the component, unless that is proven irrelevant.
+
+    Other threads lower ``best`` at the same time. Whatever they do, it is never below the lightest edge, so a point
+    at an end of a lightest edge is never left out.
     """
-    points, slots, place, boxes, rules = tree
-    found, bounds = np.empty(length + 1, np.int64), np.empty(length + 1)
-    stack, waiting = np.empty(rules.depth + 2, np.int64), np.empty(rules.depth + 2)
-    for i in range(len(some)):
-        r = some[i]
-        nearest(points, boxes, rules, points[place[r]], place[r], found, bounds, stack, waiting)
-        first, count, radius = lists.start[r], 0, bounds[length]
-        for e in range(length):
-            if bounds[e] >= radius:
-                break
-            q = slots[found[e]]
-            distance = pair_distance(space, r, q)
-            if distance < radius:
-                j = first + count
-                while j > first and lists.distances[j - 1] > distance:
-                    lists.nodes[j], lists.distances[j] = lists.nodes[j - 1], lists.distances[j - 1]
-                    j -= 1
-                lists.nodes[j], lists.distances[j] = node_of[q], distance
+    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
+    square, wanted, bound = np.empty(WIDTH), np.empty(WIDTH, np.int64), np.empty(WIDTH)
+    leaves = len(tree.blocks)
+    for own in range(first, last):
+        count, common = 0, -2
+        for x in range(own * WIDTH, (own + 1) * WIDTH):
+            c = now.component[x]
+            if c >= 0 and c != largest and now.nearest[x] < 0 and now.bound[x] <= now.best[c]:
+                wanted[count], bound[count] = x, now.best[c]
+                common = c if count == 0 or common == c else -3
                 count += 1
-        lists.count[r], lists.radius[r] = count, radius
-        failed[i] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
-
-
-@compiled
-def tied(tree, space, r, limit):
-    """Return the slots and distances of all clusters within ``limit`` of r, and the smallest distance beyond.
-
-    Cost: the boxes that reach inside, and those on the way to the next beyond.
-    """
-    points, slots, place, boxes, rules = tree
-    m, leaves, point = len(slots), 1 << rules.depth, points[place[r]]
-    count, beyond = 0, np.inf
-    found, distances = np.empty(64, np.int64), np.empty(64)
-    stack, height = np.empty(rules.depth + 2, np.int64), 1
-    stack[0] = 1
-    while height:
-        height -= 1
-        node = stack[height]
-        bound = box_bound(boxes, rules, point, node)
-        if bound > limit and bound >= beyond:
+        if count == 0:
             continue
-        if node < leaves:
-            nearer = box_bound(boxes, rules, point, 2 * node + 1) < box_bound(boxes, rules, point, 2 * node)
-            stack[height], stack[height + 1] = 2 * node + 1 - nearer, 2 * node + nearer
-            height += 2
-            continue
-        for i in range(((node - leaves) * m) >> rules.depth, ((node - leaves + 1) * m) >> rules.depth):
-            q = slots[i]
-            if q < 0 or q == r:
-                continue
-            distance = pair_distance(space, r, q)
-            if distance > limit:
-                beyond = min(beyond, distance)
-                continue
-            if count == len(found):
-                found = np.concatenate((found, np.empty_like(found)))
-                distances = np.concatenate((distances, np.empty_like(distances)))
-            found[count], distances[count] = q, distance
-            count += 1
-    return found[:count], distances[:count], beyond
+        walk[0], walk[1] = leaves + own, 0
+        leaf = own
+        while leaf >= 0:
+            limit = 0.0
+            for w in range(count):
+                x = wanted[w]
+                most = limit_of(tree, bound[w])
+                hits = squares(tree, leaf, own, x - own * WIDTH, most, square)
+                for s in range(WIDTH if hits else 0):
+                    y = leaf * WIDTH + s
+                    if square[s] <= most and now.component[y] != now.component[x] and now.component[y] >= 0:
+                        value = np.sqrt(square[s]) if tree.rooted else square[s]
+                        if value < bound[w] or (value == bound[w] and now.nearest[x] < 0):
+                            bound[w], now.nearest[x] = value, y
+                limit = max(limit, bound[w])
+            leaf = next_leaf(tree, now.kin, leaves + own, common, walk, stack, gaps, limit_of(tree, limit))
+        for w in range(count):
+            x = wanted[w]
+            c = now.component[x]
+            now.bound[x] = bound[w] if now.nearest[x] >= 0 else np.nextafter(bound[w], np.inf)
+            if now.nearest[x] >= 0 and bound[w] < now.best[c]:
+                now.best[c] = bound[w]
 
 
 @compiled
-def reached(tree, space, radius, some):
-    """Return the pairs (new cluster, cluster) whose distance is inside the radius of the second.
+def lightest_of(now, largest):
+    """Set ``best`` to the lightest edge that leaves each component that searched, infinite for others. O(n)."""
+    for x in range(len(now.best)):
+        now.best[x] = np.inf
+    for x in range(len(now.best)):
+        c = now.component[x]
+        if c >= 0 and c != largest and now.nearest[x] >= 0:
+            now.best[c] = min(now.best[c], now.bound[x])
 
-    Subtrees whose largest radius is not above the lower bound are left out. Clusters that are being searched have
-    radius -1 and are reached by nobody.
+
+@compiled
+def ties_of_point(tree, now, places, values, x, found):
+    """Find all points outside the component of x at the distance of the nearest. Returns their number.
+
+    From the list where it reaches farther, else by a short walk.
     """
-    points, slots, place, boxes, rules = tree
-    pairs, count = np.empty((16 + 16 * len(some), 2), np.int64), 0
-    m, leaves, column = len(slots), 1 << rules.depth, boxes.shape[1] - 1
-    stack = np.empty(rules.depth + 2, np.int64)
-    for c in some:
-        point = points[place[c]]
-        stack[0], height = 1, 1
-        while height:
-            height -= 1
-            node = stack[height]
-            if box_bound(boxes, rules, point, node) >= boxes[node, column]:
+    c, best, count = now.component[x], now.bound[x], 0
+    if best < values[x, -1]:
+        for e in range(values.shape[1]):
+            if values[x, e] == best and now.component[places[x, e]] != c:
+                found[count] = places[x, e]
+                count += 1
+        return count
+    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
+    square, leaves, own, limit = np.empty(WIDTH), len(tree.blocks), x // WIDTH, limit_of(tree, best)
+    walk[0], walk[1] = leaves + own, 0
+    leaf = own
+    while leaf >= 0:
+        hits = squares(tree, leaf, own, x - own * WIDTH, limit, square)
+        for s in range(WIDTH if hits else 0):
+            y = leaf * WIDTH + s
+            if now.component[y] == c or now.component[y] < 0:
                 continue
-            if node < leaves:
-                stack[height], stack[height + 1] = 2 * node, 2 * node + 1
-                height += 2
-                continue
-            for i in range(((node - leaves) * m) >> rules.depth, ((node - leaves + 1) * m) >> rules.depth):
-                q = slots[i]
-                if q >= 0 and point_bound(points, rules, point, i) < radius[q] and pair_distance(space, c, q) < radius[q]:
-                    if count == len(pairs):
-                        pairs = np.concatenate((pairs, np.empty_like(pairs)))
-                    pairs[count, 0], pairs[count, 1] = c, q
-                    count += 1
-    return pairs[:count]
+            if (np.sqrt(square[s]) if tree.rooted else square[s]) == best:
+                if count < len(found):
+                    found[count] = y
+                count += 1
+        leaf = next_leaf(tree, now.kin, leaves + own, c, walk, stack, gaps, limit)
+    return count
 
 
 @compiled
-def push_pairs(space, lists, nodes, work, pairs):
-    """Enter new clusters into the lists that they reach."""
-    for c, r in pairs:
-        push(lists, nodes, work, r, nodes.node_of[c], pair_distance(space, c, r))
+def lightest_edges(tree, now, places, values, largest, first, edges):
+    """List all edges as light as the lightest that leaves a component, each once.
+
+    Goes on from point ``first`` while there is room in ``edges`` (E, 2); returns the number of edges and where it
+    stopped. Cost: one list or one short walk for each point at the end of such an edge.
+    """
+    count, found = 0, np.empty(256, np.int64)
+    for x in range(first, len(now.best)):
+        c = now.component[x]
+        if c < 0 or c == largest or now.nearest[x] < 0 or now.bound[x] > now.best[c]:
+            continue
+        ties = ties_of_point(tree, now, places, values, x, found)
+        if ties > len(found):
+            found = np.empty(2 * ties, np.int64)
+            ties = ties_of_point(tree, now, places, values, x, found)
+        if count + ties > len(edges):
+            return count, x
+        for y in found[:ties]:
+            if x < y or now.best[now.component[y]] != now.best[c]:  # else y has it on its own list
+                edges[count, 0], edges[count, 1] = x, y
+                count += 1
+    return count, len(now.best)
+
+
+def make_tree(points: NDArray[Any], rooted: bool, pool: Executor) -> Tree:
+    """Build the tree; the four subtrees below the top in threads. O(n d log n)."""
+    n, d = points.shape
+    levels = max(2, int(np.ceil(np.log2(n / WIDTH))))
+    leaves = 2**levels
+    points, order = np.array(points, np.float64, order="C"), np.arange(n)
+    low, high = np.empty((2 * leaves, d)), np.empty((2 * leaves, d))
+    build(points, order, low, high, 1, 2)
+    list(pool.map(lambda node: build(points, order, low, high, node, levels - 1), range(4, 8)))
+    blocks, object_at = np.full((leaves, d, WIDTH), np.inf), np.full(leaves * WIDTH, -1)
+    fill_blocks(points, order, blocks, object_at)
+    return Tree(blocks, low, high, object_at, rooted)
+
+
+def edges_of_points(points: NDArray[Any], kind: int, pool: Executor, threads: int) -> Edges:
+    """Return all edges of all minimum spanning trees of distinct points."""
+    tree = make_tree(points, kind == ROOTED, pool)
+    leaves, size = len(tree.blocks), len(tree.object_at)
+    bounds = np.linspace(0, leaves, PIECES * threads + 1).astype(int)
+    pieces = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+    places, values = np.full((size, LISTED), -1, np.int32), np.full((size, LISTED), np.inf)
+    kin = np.full(2 * leaves, -1)
+    list(pool.map(lambda piece: list_neighbours(tree, kin, *piece, places, values), pieces))
+    forest = Forest(tree.object_at)
+    now = Round(
+        component=forest.component,
+        bound=np.zeros(size),
+        nearest=np.full(size, -1),
+        best=np.full(size, np.inf),
+        kin=kin,
+    )
+    while forest.n_components > 1:
+        largest = forest.largest
+        begin_round(tree, now, places, values, largest)
+        list(pool.map(lambda piece: search_outside(tree, now, largest, *piece), pieces))  # noqa: B023
+        lightest_of(now, largest)
+        i, j = all_lightest(tree, now, places, values, largest, forest.most)
+        reach = np.where(now.best < np.inf, np.nextafter(now.best, np.inf), 0.0)
+        forest.join(i, j, now.best[now.component[i]], reach)
+    return forest.edges()
+
+
+def all_lightest(
+    tree: Tree, now: Round, places: NDArray[Any], values: NDArray[Any], largest: int, most: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Collect :func:`lightest_edges`, piece by piece, since nobody knows how many there are."""
+    first, total, found = 0, 0, [np.empty((0, 2), np.int32)]
+    while first < len(now.best):
+        edges = np.empty((max(2**16, len(now.best) - first, 2 * total), 2), np.int32)
+        count, first = lightest_edges(tree, now, places, values, largest, first, edges)
+        found.append(edges[:count])
+        total += count
+        if total > most:
+            raise TooManyTies(f"more than {most} tied edges leave components")
+    pairs = np.concatenate(found)
+    return pairs[:, 0], pairs[:, 1]

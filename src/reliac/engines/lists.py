@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ..links import Groups, Links
 from ..problem import Problem
 from . import candidates
-from .base import Batch
-from .candidates import (
-    DONE,
+from .base import Batch, TooManyTies
+from .candidates import DONE, SEARCH, Rules, advance
+from .entries import (
     LEVEL,
     LIST_LENGTH,
     N_ALIVE,
@@ -24,12 +24,10 @@ from .candidates import (
     N_PUSHES,
     N_SEARCHED,
     N_TOUCHED,
-    SEARCH,
     Lists,
     Nodes,
-    Rules,
     Work,
-    advance,
+    catch_up,
 )
 
 #: Entries that a search finds for each list; a little more than a list keeps when it is cut.
@@ -87,7 +85,6 @@ class ListEngine:
             distance=np.empty(max(n - 1, 0)),
             level=np.empty(max(n - 1, 0), np.int64),
             scratch_node=np.zeros(n, np.int64),
-            scratch_distance=np.zeros(0),
             counters=np.zeros(8, np.int64),
         )
         self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
@@ -107,7 +104,7 @@ class ListEngine:
     def join(self, groups: Groups) -> None:
         """Join groups before the first search: how a new engine catches up with levels made earlier."""
         for parts in np.split(groups.parts, groups.starts[1:]):
-            candidates.catch_up(self.space, self.nodes, self.work, parts)
+            catch_up(self.space, self.nodes, self.work, parts)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill the lists of some clusters; with ``push``, also enter them into the lists that they belong to."""
@@ -200,10 +197,6 @@ def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[N
     place = np.flatnonzero(distances < limit)
     place = place[np.argsort(distances[place], kind="stable")]
     return place, distances[place], float(limit)
-
-
-class TooManyTies(MemoryError):
-    """More ties at a nearest distance than lists have room for."""
 
 
 def one_blas_thread() -> Any:

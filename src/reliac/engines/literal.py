@@ -7,20 +7,15 @@ nearest neighbours is gone, or when a new cluster is as near as its nearest.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import Floats, join_weights, link_distance
-from ..errors import NotEuclideanWarning, explain
 from ..links import Groups, Indices, Links
 from ..problem import Problem
 from .base import Batch
-
-#: Squared distances of representatives below minus this share of the largest are not rounding.
-NOT_EUCLIDEAN = 1e-9
 
 #: Rows are searched in blocks of about this many numbers.
 BLOCK = 2**22
@@ -44,13 +39,11 @@ class LiteralEngine:
             self.table = self.table.astype(np.float64, copy=False)
             if (self.weight != 1).any():
                 self.table *= self.weight[:, None] * self.weight[None, :]
-            self.largest = float(base.max()) if n else 0.0
         self.cluster_of = np.arange(n)  # of each object
         self.alive = np.arange(n)
         self.smallest = np.full(n, np.inf, dtype=self.table.dtype)
         self.neighbours = Links(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, self.table.dtype))
         self.stale = self.alive
-        self.warned = problem.given is None or not self.criterion.geometric
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
@@ -76,13 +69,15 @@ class LiteralEngine:
 
     def nearest(self) -> Links:
         """For every cluster p all clusters at its smallest distance, ties included, as links p-q."""
-        found = [self.neighbours]
-        rows_at_once = max(1, BLOCK // max(1, len(self.alive)))
-        for start in range(0, len(self.stale), rows_at_once):
-            found.append(self._search(self.stale[start : start + rows_at_once]))
+        found = [self.neighbours, *(self._search(rows) for rows in self._blocks(self.stale))]
         self.stale = self.stale[:0]
         self.neighbours = Links(*(np.concatenate(column) for column in zip(*found, strict=True)))
         return self.neighbours
+
+    def _blocks(self, rows: Indices) -> list[Indices]:
+        """Split rows so that the distances of a block fit into the cache."""
+        at_once = max(1, BLOCK // max(1, len(self.alive)))
+        return [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
 
     def _search(self, rows: Indices) -> Links:
         """Scan whole rows: all clusters as near as the nearest."""
@@ -147,32 +142,10 @@ class LiteralEngine:
         stale = np.zeros(len(self.smallest), dtype=bool)
         stale[heads] = True
         stale[self.neighbours.p[changed[self.neighbours.q]]] = True
-        for start in range(0, len(heads), max(1, BLOCK // max(1, len(self.alive)))):
-            some = heads[start : start + max(1, BLOCK // max(1, len(self.alive)))]
+        for some in self._blocks(heads):
             distances = self.distances(some)
-            self._note_if_not_euclidean(some)
             near = (distances <= self.smallest[self.alive] * self.problem.tie_factor).any(axis=0)
             stale[self.alive[near]] = True
         stale[gone] = False
         self.stale = np.flatnonzero(stale)
         self.neighbours = self.neighbours.take(~(stale | changed)[self.neighbours.p])
-
-    def _note_if_not_euclidean(self, heads: Indices) -> None:
-        """Warn once if representatives would have a negative squared distance."""
-        if self.warned:
-            return
-        spread = self.table.diagonal() / self.weight**2
-        mean = self.table[np.ix_(heads, self.alive)] / (self.weight[heads, None] * self.weight[self.alive])
-        squared = mean - (spread[heads, None] + spread[self.alive]) / 2
-        if squared.size and squared.min() < -NOT_EUCLIDEAN * self.largest:
-            self.warned = True
-            warnings.warn(
-                explain(
-                    f"The given distances cannot be Euclidean: criterion {self.criterion.name!r} takes them as such "
-                    "and finds a negative squared distance, which counts as 0",
-                    "any distances, but heights mean lengths only for Euclidean ones",
-                    "use criterion='average' or 'complete' for distances of other kinds",
-                ),
-                NotEuclideanWarning,
-                stacklevel=2,
-            )

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .candidates import compiled, pair_distance, push, register_space, shares_of_parts
+from .entries import CHUNK, compiled, inlined, pair_distance, push, register_space, scan_values, shares_of_parts
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
 
 #: Rows and columns of one block product: small enough for the cache of one core.
-ROWS, COLUMNS = 128, 4096
+ROWS, COLUMNS = 128, 2048
 
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
@@ -82,56 +82,42 @@ register_space(
     lambda space, p, q: _pair(space, p, q),
     lambda space, parts: _join(space, parts),
 )
-_pair = compiled(_moments_pair)
+_pair = inlined(_moments_pair)
 _join = compiled(_moments_join)
 
 
 @compiled
-def select_block(products, first, own, offset, weight, weights, by_size, floor, bound, place, radius, wanted, reached):
+def select_block(products, first, own, offset, weight, weights, by_size, bound, place, radius, wanted, reached):
     """Take from a block of products the smallest lower bounds of each row.
 
-    ``products`` (rows, columns): extra_q - 2 m_p m_q. ``offset`` (rows,): what makes it a lower bound of the squared
-    distance of the representatives. ``bound``, ``place`` (rows, k + 1): the smallest so far, sorted, and their
-    columns. ``radius`` (columns,): where ``wanted``, columns whose bound is inside it are noted in ``reached``
-    (pairs of row and column, count in its last row). Cost: two passes over the block, the second mostly skipped.
+    ``products`` (rows, columns): extra_q - 2 m_p m_q. ``offset`` (rows,): what added to it makes a lower bound of the
+    squared distance of the representatives; by size it is added here, otherwise, being the same for a whole row,
+    later. ``bound``, ``place`` (rows, k + 1): the smallest so far, sorted, and their columns. ``radius`` (columns,):
+    where ``wanted``, columns whose bound is inside it are noted in ``reached`` (pairs of row and column, their count in
+    the last row). Cost: one pass over the block; chunks without a small value are only compared.
     """
-    last = bound.shape[1] - 1
-    n_columns = products.shape[1]
     zero = products[0, 0] * 0
     for i in range(products.shape[0]):
         row, c, w = products[i], offset[i], weight[i]
-        for start in range(0, n_columns, 64):
-            stop = min(start + 64, n_columns)
-            if by_size:
-                for j in range(start, stop):
-                    row[j] = max(row[j] + c, zero) * (w * weights[j] / (w + weights[j]))
-            else:
-                for j in range(start, stop):
-                    row[j] += c
-            threshold = bound[i, last]
-            hits = 0
-            for j in range(start, stop):
-                hits += row[j] < threshold
-            if hits:
-                for j in range(start, stop):
-                    value = row[j]
-                    if value < bound[i, last] and first + j != own[i]:
-                        e = last
-                        while e > 0 and bound[i, e - 1] > value:
-                            bound[i, e], place[i, e] = bound[i, e - 1], place[i, e - 1]
-                            e -= 1
-                        bound[i, e], place[i, e] = value, first + j
-            if wanted:
-                hits = 0
-                for j in range(start, stop):
-                    hits += row[j] * floor < radius[j]
-                if hits:
-                    for j in range(start, stop):
-                        if row[j] * floor < radius[j] and first + j != own[i]:
-                            if reached[-1, 0] < len(reached) - 1:
-                                reached[reached[-1, 0], 0] = i
-                                reached[reached[-1, 0], 1] = first + j
-                            reached[-1, 0] += 1
+        if by_size:
+            for j in range(len(row)):
+                row[j] = max(row[j] + c, zero) * (w * weights[j] / (w + weights[j]))
+            c = zero
+        scan_values(row, first, own[i], bound[i], place[i])
+        if not wanted:
+            continue
+        for start in range(0, len(row), CHUNK):
+            chunk, limits, hits = row[start : start + CHUNK], radius[start : start + CHUNK], 0
+            if len(chunk) == CHUNK:
+                for j in range(CHUNK):
+                    hits += chunk[j] + c < limits[j]
+            if hits or len(chunk) < CHUNK:
+                for j in range(len(chunk)):
+                    if chunk[j] + c < limits[j] and first + start + j != own[i]:
+                        if reached[-1, 0] < len(reached) - 1:
+                            reached[reached[-1, 0], 0] = i
+                            reached[reached[-1, 0], 1] = first + start + j
+                        reached[-1, 0] += 1
 
 
 @compiled
@@ -269,20 +255,24 @@ class VectorsEngine(ListEngine):
         bound = np.full((len(slots), SEARCH_LENGTH + 1), np.inf, kind)
         place = np.full((len(slots), SEARCH_LENGTH + 1), -1, np.int32)
         scale = space.scale * self.unit**2 * (1 - 16 * float(np.finfo(kind).eps))
+        weights = self.weights.astype(kind)
+        with np.errstate(over="ignore"):  # too far for this number type is as good as infinite
+            radius = (self.radius_before / scale * (1 + 1e-6)).astype(kind)
         reached = np.zeros((len(slots) * (64 if push else 0) + 1, 2), np.int64)
         while True:
             for start in range(0, len(self.columns), COLUMNS):
                 tile = slice(start, start + COLUMNS)
                 products = left @ means[tile].T
-                radius = self.radius_before[tile]
                 select_block(
-                    products, start, own, offset, weight, self.weights[tile].astype(kind), space.by_size,
-                    kind(scale), bound, place, radius, push, reached,
+                    products, start, own, offset, weight, weights[tile], space.by_size, bound, place,
+                    radius[tile], push, reached,
                 )  # fmt: skip
             if reached[-1, 0] < len(reached):
                 break
             reached = np.zeros((int(reached[-1, 0]) + 2, 2), np.int64)
             bound[:], place[:] = np.inf, -1
+        if not space.by_size:
+            bound += offset[:, None]
         failed = np.zeros(len(slots), bool)
         factor = self.problem.tie_factor
         decide(space, self.lists, self.nodes, slots, self.columns, bound, place, scale, factor, failed)

@@ -1,0 +1,242 @@
+"""Entries of candidate lists: where they lie, how they are kept true, and who follows whom.
+
+Clusters go by slot (their first object) in all arrays; an entry holds the cluster's node, which dies when it is
+joined, so that stale entries are seen at once.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numba as nb
+import numpy as np
+from numba.extending import overload
+
+from ..criteria import equal_shares
+
+#: Entries that a list keeps when it is cut.
+LIST_LENGTH = 16
+
+#: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
+CHUNK = 64
+
+Lists = namedtuple("Lists", "nodes distances start count room radius best")
+Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark")
+Work = namedtuple("Work", "touched searched pushes p q distance level scratch_node counters")
+
+#: Places in Work.counters.
+N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, STAMP, N_PUSHES = range(8)
+
+
+def pair_distance(space, p, q):
+    """Return the exact distance of the clusters in slots p and q; each space brings its own."""
+    raise NotImplementedError
+
+
+def join_space(space, parts):
+    """Make the clusters in ``parts`` one, in the slot of the first; each space brings its own."""
+    raise NotImplementedError
+
+
+SPACES: dict = {}
+
+
+@overload(pair_distance)
+def _pair_distance(space, p, q):
+    return SPACES[space.instance_class][0]
+
+
+@overload(join_space)
+def _join_space(space, parts):
+    return SPACES[space.instance_class][1]
+
+
+def register_space(space_type, pair, join):
+    """Say how a space (a named tuple of arrays) measures and joins clusters."""
+    SPACES[space_type] = (pair, join)
+
+
+compiled = nb.njit(cache=True, nogil=True)
+inlined = nb.njit(cache=True, nogil=True, forceinline=True)  # small, called in inner loops with many arrays
+shares_of_parts = nb.njit(cache=True, nogil=True)(equal_shares)
+
+
+@compiled
+def insert(bound, place, value, where):
+    """Enter a value into the sorted smallest values; the largest falls out."""
+    e = len(bound) - 1
+    while e > 0 and bound[e - 1] > value:
+        bound[e], place[e] = bound[e - 1], place[e - 1]
+        e -= 1
+    bound[e], place[e] = value, where
+
+
+@compiled
+def scan_values(values, first, own, bound, place):
+    """Keep the smallest of a run of values, but for the one at ``own``; chunks that hold none are passed over."""
+    last = len(bound) - 1
+    for start in range(0, len(values), CHUNK):
+        chunk, threshold, hits = values[start : start + CHUNK], bound[last], 0
+        if len(chunk) == CHUNK:
+            for j in range(CHUNK):
+                hits += chunk[j] < threshold
+        if hits or len(chunk) < CHUNK:
+            for j in range(len(chunk)):
+                if chunk[j] < bound[last] and first + start + j != own:
+                    insert(bound, place, chunk[j], first + start + j)
+
+
+@inlined
+def living(nodes, node):
+    """Follow a node to the living cluster that holds it now; paths are halved on the way."""
+    parent = nodes.parent
+    while parent[node] >= 0:
+        if parent[parent[node]] >= 0:
+            parent[node] = parent[parent[node]]
+        node = parent[node]
+    return node
+
+
+@inlined
+def unfollow(nodes, r):
+    """Take r out of the followers of its nearest neighbour. O(1)."""
+    if nodes.target[r] < 0:
+        return
+    before, after = nodes.follower_prev[r], nodes.follower_next[r]
+    if before >= 0:
+        nodes.follower_next[before] = after
+    else:
+        nodes.follower_first[nodes.target[r]] = after
+    if after >= 0:
+        nodes.follower_prev[after] = before
+    nodes.target[r] = -1
+
+
+@inlined
+def follow(nodes, r, q):
+    """Note that q is the nearest neighbour of r. O(1)."""
+    unfollow(nodes, r)
+    first = nodes.follower_first[q]
+    nodes.target[r], nodes.follower_prev[r], nodes.follower_next[r] = q, -1, first
+    if first >= 0:
+        nodes.follower_prev[first] = r
+    nodes.follower_first[q] = r
+
+
+@compiled
+def sort_entries(node, distance, first, count):
+    """Sort entries by distance: by insertion when few, by merging when many."""
+    if count > 64:
+        order = np.argsort(distance[first : first + count], kind="mergesort")
+        node[first : first + count] = node[first : first + count][order]
+        distance[first : first + count] = distance[first : first + count][order]
+        return
+    for i in range(first + 1, first + count):
+        n, d = node[i], distance[i]
+        j = i - 1
+        while j >= first and distance[j] > d:
+            node[j + 1], distance[j + 1] = node[j], distance[j]
+            j -= 1
+        node[j + 1], distance[j + 1] = n, d
+
+
+@inlined
+def touch(nodes, work, r):
+    """Put r on the list of clusters whose nearest neighbour may have changed; once."""
+    stamp = -(work.counters[LEVEL] + 2)
+    if nodes.mark[r] != stamp:
+        nodes.mark[r] = stamp
+        work.touched[work.counters[N_TOUCHED]] = r
+        work.counters[N_TOUCHED] += 1
+
+
+@compiled
+def refresh(space, lists, nodes, work, r, follow_joined):
+    """Bring the list of r up to date: follow joined entries, measure them anew, sort, find the best.
+
+    Where every new cluster is pushed into the lists it belongs to, joined entries need not be followed and are
+    dropped. Cost: one exact distance for each entry that was joined since and is not listed already.
+    """
+    first, radius, own = lists.start[r], lists.radius[r], nodes.node_of[r]
+    stop = first + lists.count[r]
+    stale = False
+    work.counters[STAMP] += 1
+    stamp, seen = work.counters[STAMP], work.scratch_node
+    for e in range(first, stop):
+        if nodes.parent[lists.nodes[e]] >= 0:
+            stale = True
+        else:
+            seen[nodes.slot_of[lists.nodes[e]]] = stamp
+    if stale:
+        kept = first
+        for e in range(first, stop):
+            node, distance = lists.nodes[e], lists.distances[e]
+            if nodes.parent[node] >= 0:
+                node = living(nodes, node)
+                slot = nodes.slot_of[node]
+                if not follow_joined or node == own or seen[slot] == stamp:
+                    continue
+                seen[slot] = stamp
+                distance = pair_distance(space, r, slot)
+            if distance < radius:
+                lists.nodes[kept], lists.distances[kept] = node, distance
+                kept += 1
+        lists.count[r] = kept - first
+        sort_entries(lists.nodes, lists.distances, first, kept - first)
+    lists.best[r] = lists.distances[first] if lists.count[r] else np.inf
+
+
+@compiled
+def remeasure(space, lists, nodes, work, rows):
+    """Measure the lists of all living clusters anew, after their space has changed its arithmetic."""
+    for r in rows:
+        first, kept, own = lists.start[r], lists.start[r], nodes.node_of[r]
+        work.counters[STAMP] += 1
+        for e in range(first, first + lists.count[r]):
+            node = living(nodes, lists.nodes[e])
+            slot = nodes.slot_of[node]
+            if node == own or work.scratch_node[slot] == work.counters[STAMP]:
+                continue
+            work.scratch_node[slot] = work.counters[STAMP]
+            distance = pair_distance(space, r, slot)
+            if distance < lists.radius[r]:
+                lists.nodes[kept], lists.distances[kept] = node, distance
+                kept += 1
+        lists.count[r] = kept - first
+        sort_entries(lists.nodes, lists.distances, first, kept - first)
+        touch(nodes, work, r)
+
+
+@compiled
+def catch_up(space, nodes, work, parts):
+    """Join one group without lists: how an engine takes over levels that were made before."""
+    node = work.counters[N_NODES]
+    work.counters[N_NODES] += 1
+    work.counters[N_ALIVE] -= len(parts) - 1
+    for part in parts:
+        nodes.parent[nodes.node_of[part]] = node
+        nodes.node_of[part] = -1
+    nodes.node_of[parts[0]], nodes.slot_of[node] = node, parts[0]
+    join_space(space, parts)
+
+
+@compiled
+def push(lists, nodes, work, r, node, distance):
+    """Enter a new cluster into the list of r if it lies inside the radius; a full list drops its farthest."""
+    if distance >= lists.radius[r]:
+        return
+    first, count = lists.start[r], lists.count[r]
+    if count == lists.room[r]:
+        count -= 1
+        lists.radius[r] = lists.distances[first + count]
+        while count and lists.distances[first + count - 1] >= lists.radius[r]:
+            count -= 1
+    if distance < lists.radius[r]:
+        e = first + count
+        while e > first and lists.distances[e - 1] > distance:
+            lists.nodes[e], lists.distances[e] = lists.nodes[e - 1], lists.distances[e - 1]
+            e -= 1
+        lists.nodes[e], lists.distances[e] = node, distance
+        count += 1
+    lists.count[r] = count
+    touch(nodes, work, r)

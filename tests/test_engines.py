@@ -1,0 +1,207 @@
+"""The fast engines at sizes where lists run dry, radii tie and contraction happens several times."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from problems import CRITERIA, GEOMETRIC, blobs, lattice
+from scipy.spatial.distance import pdist, squareform
+
+import reliac
+from reliac.engines import ENGINES, choose, get_engine
+from reliac.engines.base import TooManyTies
+from reliac.problem import make_problem
+
+FAST = [name for name in ENGINES if name != "literal"]
+
+
+def growing_gaps(n=400):
+    return np.cumsum(1.01 ** np.arange(n))[:, None]
+
+
+def shrinking_gaps(n=400):
+    return growing_gaps(n)[::-1].copy()
+
+
+def noise(n=500, d=128):
+    return np.random.default_rng(5).normal(size=(n, d))
+
+
+def duplicates(n=600):
+    return np.random.default_rng(6).integers(0, 3, size=(n, 3)).astype(float)
+
+
+def two_far_clusters(n=400):
+    rng = np.random.default_rng(7)
+    return np.where(np.arange(n) % 2, 0.0, 1000.0)[:, None] + rng.integers(0, 4, size=(n, 2))
+
+
+WHOLE = {"lattice": lambda: lattice(3, n=900, d=3, side=12), "duplicates": duplicates, "two far clusters": two_far_clusters}
+REAL = {
+    "blobs": lambda: blobs(3, n=900, d=6),
+    "noise": noise,
+    "growing gaps": growing_gaps,
+    "shrinking gaps": shrinking_gaps,
+    "tight clusters far apart": lambda: blobs(4, n=700, d=5) * 1e-3 + np.arange(700)[:, None] % 7 * 1e4,
+}
+
+
+def cases(problems):
+    return [
+        pytest.param(engine, criterion, make, id=f"{engine}-{criterion}-{name}")
+        for engine in FAST
+        for criterion in CRITERIA
+        for name, make in problems.items()
+    ]
+
+
+def few_if_parts_count_alike(X, criterion):
+    """Shares of equal parts are exact while their denominators fit into a float: for fewer objects."""
+    return X[:120] if criterion in ("weighted", "median") else X
+
+
+def both(engine, X, criterion, **options):
+    problem = make_problem(X, criterion, **options)
+    why_not = get_engine(engine).refuses(problem)
+    if why_not:
+        pytest.skip(why_not)
+    fast = reliac.cluster(X, criterion, engine=engine, **options)
+    return fast, reliac.cluster(X, criterion, engine="literal", **options)
+
+
+@pytest.mark.parametrize(("engine", "criterion", "make"), cases(WHOLE))
+def test_whole_numbers_give_the_literal_engines_links_bit_for_bit(engine, criterion, make):
+    fast, literal = both(engine, few_if_parts_count_alike(make(), criterion), criterion)
+    assert np.array_equal(fast.links, literal.links)
+
+
+@pytest.mark.parametrize(("engine", "criterion", "make"), cases(REAL))
+def test_real_numbers_give_the_literal_engines_tree(engine, criterion, make):
+    fast, literal = both(engine, make(), criterion)
+    for field in ("left", "right", "level"):
+        assert np.array_equal(fast.links[field], literal.links[field])
+    # 1e-6: coordinates of 1e4 hold spreads of 1e-3 to nine digits only
+    np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("criterion", ["ward", "average", "centroid", "complete", "single"])
+@pytest.mark.parametrize("shift", [1e8, -3e6])
+def test_data_far_from_the_origin_give_the_tree_of_the_data_near_it(engine, criterion, shift):
+    X = np.round(blobs(3, n=500, d=4) * 64) / 64  # fractions that the shift does not round
+    near, literal = both(engine, X, criterion)
+    far = reliac.cluster(X + shift, criterion, engine=engine)
+    assert np.array_equal(far.links["left"], literal.links["left"])
+    np.testing.assert_allclose(far.links["distance"], near.links["distance"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("scale", [1e-120, 1e60])
+def test_the_scale_of_the_data_does_not_matter(engine, scale):
+    X = blobs(3, n=400, d=4)
+    fast, _ = both(engine, X, "ward" if engine != "spanning" else "single")
+    scaled = reliac.cluster(X * scale, fast.parameters["criterion"], engine=engine)
+    assert np.array_equal(fast.links["left"], scaled.links["left"])
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_one_and_two_threads_give_the_same_bits(engine, criterion):
+    X = blobs(8, n=900, d=8)
+    if get_engine(engine).refuses(make_problem(X, criterion)):
+        pytest.skip("not this engine")
+    one = reliac.cluster(X, criterion, engine=engine, n_jobs=1)
+    for jobs in (2, 3, -1):
+        assert np.array_equal(one.links, reliac.cluster(X, criterion, engine=engine, n_jobs=jobs).links)
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": 0.5}, {"n_clusters": 7}, {"max_level": 3}, {"max_distance": 9.0}])
+def test_alpha_and_early_stopping_hold_at_size(engine, criterion, options):
+    X = few_if_parts_count_alike(lattice(4, n=400, d=3, side=9), criterion)
+    fast, literal = both(engine, X, criterion, **options)
+    assert np.array_equal(fast.links, literal.links)
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_weights_and_tolerance_hold_at_size(engine, criterion):
+    X = few_if_parts_count_alike(lattice(4, n=400, d=3, side=9), criterion)
+    weights = np.random.default_rng(4).integers(1, 4, size=len(X))
+    fast, literal = both(engine, X, criterion, weights=weights)
+    assert np.array_equal(fast.links, literal.links)
+    fast, literal = both(engine, blobs(4, n=400), criterion, tie_tolerance=0.05)
+    assert np.array_equal(fast.links["level"], literal.links["level"])
+    np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("form", ["square", "condensed"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_given_whole_distances_give_the_literal_engines_links_bit_for_bit(criterion, form, kind):
+    D = pdist(few_if_parts_count_alike(lattice(5, n=700, d=3, side=40), criterion), "cityblock").astype(kind)
+    given = D if form == "condensed" else squareform(D)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
+        for engine in ("matrix",) if criterion != "single" else ("spanning",) * ("spanning" in ENGINES):
+            fast = reliac.cluster(given, criterion, metric="precomputed", engine=engine)
+            literal = reliac.cluster(given, criterion, metric="precomputed", engine="literal")
+            if criterion in GEOMETRIC:  # squares of distances that no points have: sums are exact, quotients too
+                assert np.array_equal(fast.links["level"], literal.links["level"])
+            assert np.array_equal(fast.links, literal.links)
+
+
+def test_cosine_average_needs_no_matrix():
+    X = np.abs(blobs(2, n=600, d=8)) + 0.1
+    fast = reliac.cluster(X, "average", metric="cosine", engine="vectors")
+    literal = reliac.cluster(X, "average", metric="cosine", engine="literal")
+    assert np.array_equal(fast.links["left"], literal.links["left"])
+    np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["ward", "complete"])
+def test_a_run_that_ties_overwhelm_goes_on_with_the_literal_engine(criterion, monkeypatch):
+    monkeypatch.setattr("reliac.engines.lists.ListEngine.give_room", _no_room)
+    X = np.repeat(np.arange(30.0), 20)[:, None]
+    engine = "vectors" if criterion == "ward" else "matrix"
+    tree = reliac.cluster(X, criterion, engine=engine)
+    assert np.array_equal(tree.links, reliac.cluster(X, criterion, engine="literal").links)
+
+
+def _no_room(self, slot, length):
+    if length > self.lists.room[slot]:
+        raise TooManyTies("no room in this test")
+
+
+def test_auto_takes_the_plain_engine_for_few_objects_and_says_why():
+    choice = choose(make_problem(blobs(1, n=50), "ward"))
+    assert choice.engine.name == "literal"
+    assert "50 objects" in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("criterion", "metric", "d", "wanted"),
+    [("ward", "sqeuclidean", 64, "vectors"), ("average", "cosine", 64, "vectors"), ("complete", "euclidean", 4, "matrix")],
+)
+def test_auto_chooses_by_criterion_and_metric(criterion, metric, d, wanted):
+    choice = choose(make_problem(np.random.default_rng(0).random((3000, d)), criterion, metric=metric))
+    assert choice.engine.name == wanted
+
+
+def test_auto_goes_to_disk_when_memory_is_short_and_to_an_error_when_disk_is_too(monkeypatch):
+    problem = make_problem(blobs(1, n=3000), "complete")
+    monkeypatch.setattr("reliac.engines.SMALL", 100)
+    monkeypatch.setattr("reliac.engines.free_memory", lambda: 2**28 + 3000 * 1000)
+    monkeypatch.setattr("reliac.engines.matrix.MatrixEngine.memory", staticmethod(lambda problem: 2**40))
+    assert choose(problem).engine.name == "disk"
+    monkeypatch.setattr("reliac.engines.free_memory", lambda: 2**20)
+    with pytest.raises(MemoryError, match=r"fit into no engine.*Next: use criterion 'ward'"):
+        choose(problem)
+
+
+def test_an_engine_that_cannot_do_a_problem_says_which_can():
+    with pytest.raises(ValueError, match=r"cannot do this: .*engines literal, .*matrix"):
+        reliac.cluster(blobs(1), "complete", engine="vectors")

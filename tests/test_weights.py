@@ -1,0 +1,54 @@
+"""Weights: a heavy row counts as equal rows that have joined already."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reliac
+from problems import CRITERIA, lattice
+from replay import groups_by_level
+
+
+def levels(tree, row_of_object):
+    """For every level the rows of each group that it joins, and the group's distance."""
+    return [
+        {(frozenset(row_of_object[np.concatenate(parts)].tolist()), distance) for parts, distance in groups}
+        for groups in groups_by_level(tree)
+    ]
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_row_of_weight_three_counts_as_three_equal_rows_that_have_joined_already(criterion, seed, alpha):
+    X = np.unique(lattice(seed, n=20, side=5), axis=0)
+    weights = np.random.default_rng(seed).integers(1, 5, size=len(X))
+    rows = np.repeat(np.arange(len(X)), weights)
+    light = reliac.cluster(X, criterion, weights=weights, alpha=alpha)
+    joined = reliac.cluster(X[rows], criterion, max_distance=0, alpha=alpha)
+    assert levels(joined.develop(), rows)[joined.n_levels :] == levels(light, np.arange(len(X)))
+
+
+def test_the_users_weights_stay_writable_and_a_later_change_does_not_reach_the_tree():
+    weights = np.array([1.0, 2.0, 3.0])
+    tree = reliac.cluster([[0.0], [1.0], [5.0]], weights=weights)
+    weights[0] = 7.0
+    assert tree.weights.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("weights", [[1e160, 1, 1], [1e308, 1, 9e307], [1e-300, 1, 1]])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_weights_whose_products_leave_the_range_of_floats_are_refused_where_they_count(criterion, weights):
+    X = [[0.0], [1.0], [5.0]]
+    if criterion in ("single", "complete", "weighted", "median") and sum(weights) < 1e308:
+        weighted = reliac.cluster(X, criterion, weights=weights)  # nothing is multiplied by the weights
+        assert weighted.links["distance"].tolist() == reliac.cluster(X, criterion).links["distance"].tolist()
+        return
+    with pytest.raises(ValueError, match=r"(overflow|underflow).*Allowed: .*Next: divide"):
+        reliac.cluster(X, criterion, weights=weights)
+
+
+def test_masked_weights_are_refused():
+    with pytest.raises(ValueError, match="masked"):
+        reliac.cluster([[0.0], [1.0]], weights=np.ma.masked_array([1.0, 2.0], mask=[False, True]))
