@@ -135,10 +135,16 @@ def test_a_bad_number_is_refused_by_row_and_column(make, blobs):
 @pytest.mark.parametrize("make", [ReliableAgglomerativeClustering, ReliableOutlierDetector])
 def test_a_column_of_text_is_refused_by_its_name_in_pandas_and_polars_frames(make, blobs):
     n = len(blobs)
-    for texts in ([f"row {i}" for i in range(n)], [str(i) for i in range(n)], ["a"] * n):  # even if it looks like numbers
+    for texts in (
+        [f"row {i}" for i in range(n)],
+        [str(i) for i in range(n)],
+        ["a"] * n,
+    ):  # even if it looks like numbers
         columns = {"name": texts, "value": blobs[:, 0]}
         for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
-            with pytest.raises(TypeError, match=rf"Column 'name' is not numeric: '{texts[0]}' in row 0\. Allowed: .*Next: "):
+            with pytest.raises(
+                TypeError, match=rf"Column 'name' is not numeric: '{texts[0]}' in row 0\. Allowed: .*Next: "
+            ):
                 make().fit(frame)
     assert make().fit(pl.DataFrame({"value": blobs[:, 0]})).feature_names_in_.tolist() == ["value"]
 
@@ -148,7 +154,7 @@ def test_masked_values_are_refused(make, blobs):
     masked = np.ma.masked_array(blobs, mask=False)
     make().fit(masked)
     masked[3, 1] = np.ma.masked
-    with pytest.raises(ValueError, match="masked .*row 3, column 1"):
+    with pytest.raises(ValueError, match=r"masked .*row 3, column 1"):
         make().fit(masked)
 
 

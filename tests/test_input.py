@@ -27,6 +27,7 @@ def refuses(error, words, data, *args, **options):
     message = str(caught.value)
     assert ". Allowed: " in message
     assert ". Next: " in message
+    assert ".. " not in message.replace("...", "")
     for word in [words] if isinstance(words, str) else words:
         assert word in message
 
@@ -197,6 +198,10 @@ def test_one_object_two_objects_and_equal_rows_work(criterion):
     assert len(np.unique(equal.labels(4))) == 4
 
 
+def test_a_distance_beyond_all_floats_stops_nothing():
+    assert reliac.cluster(X, max_distance=10**400).n_clusters == 1
+
+
 def test_as_many_clusters_as_objects_work():
     tree = reliac.cluster(X, n_clusters=20)
     assert tree.n_levels == 0
@@ -317,6 +322,8 @@ def test_thousands_are_no_row_names():
         (ValueError, "shape (3,) for 20 rows", X, {"weights": [1, 2, 3]}),
         (ValueError, "row 4", X, {"weights": [1, 1, 1, 1, 0] + [1] * 15}),
         (TypeError, "one number per row", X, {"weights": "heavy"}),
+        (TypeError, "one number per row", X, {"weights": ["1"] * 20}),
+        (TypeError, "one number per row", X, {"weights": [10**400] * 20}),
         (ValueError, "overflow", X * 1e160, {}),
         (ValueError, "overflow", D * 1e160, {"metric": "precomputed"}),
         (ValueError, "overflow", D * 1e306, {"metric": "precomputed", "criterion": "average"}),

@@ -27,7 +27,7 @@ def check_given(data: NDArray[Any], names: Names | None) -> tuple[NDArray[Any], 
     if data.dtype.kind != "f":
         data = data.astype(np.float64)
     n = _count_objects(data)
-    scale = float(np.abs(data).max()) if data.size else 0.0
+    scale = max(float(data.max()), -float(data.min())) if data.size else 0.0
     slack = _rounding(data.dtype) * scale
     if data.size and float(data.min()) < -slack:
         place = tuple(int(index) for index in np.unravel_index(int(data.argmin()), data.shape))

@@ -27,7 +27,7 @@ def need(module: str, extra: str) -> Any:
             explain(
                 f"This needs {module.partition('.')[0]}, which is not installed",
                 f"any release that the extra '{extra}' names",
-                f"pip install 'reliac[{extra}]'",
+                f"run pip install 'reliac[{extra}]'",
             )
         ) from None
 

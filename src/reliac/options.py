@@ -29,7 +29,7 @@ def check_number(name: str, value: Any, low: float, high: float, next_step: str)
     try:
         number = float(value)
     except OverflowError:  # an integer beyond all floats
-        number = math.copysign(math.inf, value)
+        number = -math.inf if str(value).startswith("-") else math.inf
     if not low <= number <= high:
         raise ValueError(explain(_shown(name, value), allowed, next_step))
     return number

@@ -145,7 +145,10 @@ def _check_weights(weights: Any, n: int) -> NDArray[np.float64]:
         return np.ones(n)
     check_unmasked(weights)
     try:
-        array = np.array(weights, dtype=np.float64)  # a copy: the tree keeps it, and keeps it as it is
+        array = np.array(weights)  # a copy: the tree keeps it, and keeps it as it is
+        if array.dtype.kind in "US":
+            raise TypeError
+        array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(
             explain(

@@ -115,8 +115,8 @@ def read(make: Callable[..., ClusterTree], data: bytes | str, source: object) ->
         raise ValueError(
             explain(
                 f"{where} is not a usable tree file: {why}",
-                "files written by ClusterTree.save or ClusterTree.to_json",
-                "make the tree again with reliac.cluster and save it",
+                "files that ClusterTree.save, ClusterTree.to_json or 'reliac cluster --out' wrote",
+                "make the tree again and save it",
             )
         ) from None
 

@@ -19,6 +19,7 @@ ENGINES: dict[str, tuple[str, str]] = {
     "disk": ("reliac.engines.disk", "DiskEngine"),
     "matrix": ("reliac.engines.matrix", "MatrixEngine"),
     "vectors": ("reliac.engines.vectors", "VectorsEngine"),
+    "spatial": ("reliac.engines.spatial", "SpatialEngine"),
 }
 
 #: Up to so many objects the plain engine is quick enough not to wait for compiled code to load ...
@@ -57,6 +58,8 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
     for name in reversed(ENGINES):
         candidate = get_engine(name)
         why_not = candidate.refuses(problem)
+        if why_not is None and not candidate.suits(problem):
+            why_not = "it would be slower"
         if why_not is None and candidate.memory(problem) > free:
             why_not = f"it needs {_gib(candidate.memory(problem))}, {_gib(free)} are free"
         if why_not is None:

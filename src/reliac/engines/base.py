@@ -40,6 +40,10 @@ class Engine(Protocol):
         """Say why this engine cannot do the problem; None if it can."""
 
     @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Tell whether ``auto`` should take this engine for a problem that it can do."""
+
+    @staticmethod
     def memory(problem: Problem) -> int:
         """Estimate the bytes that a run allocates beyond its input."""
 

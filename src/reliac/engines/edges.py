@@ -76,7 +76,7 @@ def index_edges(child, first, edge_of):
 
 @compiled
 def wake(nest, state):
-    """Return the edges whose parts are both complete now, sorted. Cost: the edges of what became complete."""
+    """Return the edges whose parts are both complete now. Cost: the edges of what became complete."""
     total = 0
     for a in state.new[: state.counters[N_NEW]]:
         total += nest.first[a + 1] - nest.first[a]
@@ -89,7 +89,7 @@ def wake(nest, state):
                 found[count] = e
                 count += 1
     state.counters[N_NEW] = 0
-    return np.sort(found[:count])
+    return found[:count]
 
 
 @compiled
@@ -102,42 +102,70 @@ def name_link(nest, state, e):
 
 
 @compiled
-def sort_ties(edges, key, pair, start, stop):
-    """Sort edges of one weight by clusters, then by objects."""
-    if stop - start > 32:
-        order = np.argsort(pair[start:stop], kind="mergesort")
-        order = order[np.argsort(key[start:stop][order], kind="mergesort")]
-        edges[start:stop] = edges[start:stop][order]
-        key[start:stop], pair[start:stop] = key[start:stop][order], pair[start:stop][order]
-        return
-    for s in range(start + 1, stop):
-        e, k, o = edges[s], key[s], pair[s]
-        t = s - 1
-        while t >= start and (key[t] > k or (key[t] == k and pair[t] > o)):
-            edges[t + 1], key[t + 1], pair[t + 1] = edges[t], key[t], pair[t]
-            t -= 1
-        edges[t + 1], key[t + 1], pair[t + 1] = e, k, o
+def comes_before(links, s, rank, key, pair):
+    """Tell whether link s comes before one of this rank, clusters and objects."""
+    if links[s, 1] != rank:
+        return links[s, 1] < rank
+    return links[s, 2] < key or (links[s, 2] == key and links[s, 3] < pair)
+
+
+@compiled
+def comes_after(links, s, rank, key, pair):
+    """Tell whether link s comes after one of this rank, clusters and objects."""
+    if links[s, 1] != rank:
+        return links[s, 1] > rank
+    return links[s, 2] > key or (links[s, 2] == key and links[s, 3] > pair)
+
+
+@compiled
+def sort_links(links):
+    """Sort rows (edge, rank, clusters, objects) by all but the first: quicksort, the longer side last. O(E log E).
+
+    Written out since the library's sorts take longer to compile than all of this module.
+    """
+    stack, size, first, last = np.empty((64, 2), np.int64), 0, 0, len(links) - 1
+    while True:
+        while first < last:
+            middle = (first + last) // 2
+            rank, key, pair = links[middle, 1], links[middle, 2], links[middle, 3]
+            i, j = first, last
+            while i <= j:
+                while comes_before(links, i, rank, key, pair):
+                    i += 1
+                while comes_after(links, j, rank, key, pair):
+                    j -= 1
+                if i <= j:
+                    for k in range(4):
+                        links[i, k], links[j, k] = links[j, k], links[i, k]
+                    i += 1
+                    j -= 1
+            if j - first < last - i:
+                stack[size, 0], stack[size, 1], last = i, last, j
+            else:
+                stack[size, 0], stack[size, 1], first = first, j, i
+            size += 1
+        if size == 0:
+            return
+        size -= 1
+        first, last = stack[size, 0], stack[size, 1]
 
 
 @compiled
 def new_links(nest, state):
-    """Return the links that became reliable, each once, sorted by distance, clusters, objects."""
+    """Return the links that became reliable, each once: rows (edge, rank, clusters, objects), sorted."""
     edges = wake(nest, state)
-    key, pair = np.empty(len(edges), np.int64), np.empty(len(edges), np.int64)
+    links = np.empty((len(edges), 4), np.int64)
     for s in range(len(edges)):
-        key[s], pair[s] = name_link(nest, state, edges[s])
-    start = kept = 0
-    while start < len(edges):
-        stop = start + 1
-        while stop < len(edges) and nest.rank[edges[stop]] == nest.rank[edges[start]]:
-            stop += 1
-        sort_ties(edges, key, pair, start, stop)
-        for s in range(start, stop):
-            if s == start or key[s] != key[s - 1]:
-                edges[kept], key[kept], pair[kept] = edges[s], key[s], pair[s]
-                kept += 1
-        start = stop
-    return edges[:kept], key[:kept], pair[:kept]
+        links[s, 0], links[s, 1] = edges[s], nest.rank[edges[s]]
+        links[s, 2], links[s, 3] = name_link(nest, state, edges[s])
+    sort_links(links)
+    kept = 0
+    for s in range(len(links)):
+        if s == 0 or links[s, 1] != links[kept - 1, 1] or links[s, 2] != links[kept - 1, 2]:
+            for k in range(4):
+                links[kept, k] = links[s, k]
+            kept += 1
+    return links[:kept]
 
 
 @compiled
@@ -189,11 +217,11 @@ def pop_link(nest, state):
 
 
 @compiled
-def establish(nest, state, edges, key, pair, max_value, n_clusters):
+def establish(nest, state, links, max_value, n_clusters):
     """Join along sorted links as long as they join two clusters; note what becomes complete. Returns the joins."""
     n, counters, joins = len(state.leader), state.counters, 0
-    for s in range(len(edges)):
-        e = edges[s]
+    for s in range(len(links)):
+        e, key, pair = links[s, 0], links[s, 2], links[s, 3]
         if nest.weight[e] > max_value or counters[N_ALIVE] <= n_clusters:
             break
         a, b = top(state.leader, nest.i[e]), top(state.leader, nest.j[e])
@@ -201,8 +229,8 @@ def establish(nest, state, edges, key, pair, max_value, n_clusters):
             continue
         state.leader[max(a, b)] = min(a, b)
         row = counters[N_LINKS]
-        state.p[row], state.q[row], state.distance[row] = key[s] // n, key[s] % n, nest.weight[e]
-        state.pair[row, 0], state.pair[row, 1] = pair[s] // n, pair[s] % n
+        state.p[row], state.q[row], state.distance[row] = key // n, key % n, nest.weight[e]
+        state.pair[row, 0], state.pair[row, 1] = pair // n, pair % n
         state.level[row] = counters[LEVEL] + 1
         counters[N_LINKS] += 1
         counters[N_ALIVE] -= 1
@@ -221,34 +249,25 @@ def take_share(nest, state, alpha, max_value):
     A tie is taken whole, and a cluster joins nothing but ties of its smallest distance: links that stay keep their
     names. Links above ``max_value`` count, but stay.
     """
-    edges, key, pair = new_links(nest, state)
-    for s in range(len(edges)):
-        push_link(nest, state, edges[s], key[s], pair[s])
-        state.counters[N_RELIABLE] += nest.copies[edges[s]]
+    for e, _, key, pair in new_links(nest, state):
+        push_link(nest, state, e, key, pair)
+        state.counters[N_RELIABLE] += nest.copies[e]
     wanted = int(np.ceil(alpha * state.counters[N_RELIABLE]))
-    size, taken, count = state.counters[N_HEAP], 0, 0
-    room = min(size, 16)
-    edges, key, pair = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    taken, count, links = 0, 0, np.empty((16, 4), np.int64)
     while state.counters[N_HEAP]:
         e = state.heap[0]
-        if nest.weight[e] > max_value or (taken >= wanted and nest.rank[e] != nest.rank[edges[count - 1]]):
+        if nest.weight[e] > max_value or (taken >= wanted and nest.rank[e] != links[count - 1, 1]):
             break
-        if count == room:
-            room = min(2 * room, size)
-            edges, key, pair = lengthen(edges, room), lengthen(key, room), lengthen(pair, room)
-        edges[count], key[count], pair[count] = pop_link(nest, state)
+        if count == len(links):
+            longer = np.empty((2 * count, 4), np.int64)
+            longer[:count] = links
+            links = longer
+        links[count, 0], links[count, 2], links[count, 3] = pop_link(nest, state)
+        links[count, 1] = nest.rank[e]
         taken += nest.copies[e]
         count += 1
     state.counters[N_RELIABLE] -= taken
-    return edges[:count], key[:count], pair[:count]
-
-
-@compiled
-def lengthen(values, room):
-    """Return a longer array that begins with the values."""
-    longer = np.empty(room, np.int64)
-    longer[: len(values)] = values
-    return longer
+    return links[:count]
 
 
 @compiled
@@ -263,12 +282,12 @@ def take_first(nest, state):
         key, pair = name_link(nest, state, e)
         push_link(nest, state, e, key, pair)
     n = len(state.leader)
-    one = np.empty((3, 1), np.int64)
+    one = np.empty((1, 4), np.int64)
     while state.counters[N_HEAP]:
         e, key, pair = pop_link(nest, state)
         if top(state.leader, nest.i[e]) == top(state.leader, nest.j[e]):
             continue
-        one[0, 0], one[1, 0], one[2, 0] = e, key, pair
+        one[0, 0], one[0, 1], one[0, 2], one[0, 3] = e, nest.rank[e], key, pair
         p, q = key // n, key % n
         absorbed = nest.child[e, 0] if top(state.leader, nest.i[e]) == q else nest.child[e, 1]
         for place in range(nest.first[absorbed], nest.first[absorbed + 1]):
@@ -279,25 +298,35 @@ def take_first(nest, state):
                 if other != p:
                     i, j = (pair // n, pair % n) if key // n == q else (pair % n, pair // n)  # i in q, j in the other
                     push_link(nest, state, e, min(p, other) * n + max(p, other), i * n + j if p < other else j * n + i)
-        return one[0], one[1], one[2]
-    return one[0, :0], one[1, :0], one[2, :0]
+        return one
+    return one[:0]
 
 
 @compiled
-def replay(nest, state, alpha, n_clusters, max_level, max_value, patience):
-    """Run levels until the rules say stop (DONE) or enough was done (PAUSE)."""
+def replay_all(nest, state, alpha, n_clusters, max_level, max_value, patience):
+    """Run levels that take all reliable links, until the rules say stop (DONE) or enough was done (PAUSE)."""
     counters, done = state.counters, 0
     while counters[N_ALIVE] > n_clusters and counters[LEVEL] < max_level:
         if done > patience:
             return PAUSE
-        if alpha == 1.0:
-            edges, key, pair = new_links(nest, state)
-        elif alpha == 0.0:
-            edges, key, pair = take_first(nest, state)
-        else:
-            edges, key, pair = take_share(nest, state, alpha, max_value)
-        if establish(nest, state, edges, key, pair, max_value, n_clusters) == 0:
+        links = new_links(nest, state)
+        if establish(nest, state, links, max_value, n_clusters) == 0:
             return DONE
         counters[LEVEL] += 1
-        done += len(edges) + 1
+        done += len(links) + 1
+    return DONE
+
+
+@compiled
+def replay_share(nest, state, alpha, n_clusters, max_level, max_value, patience):
+    """Run levels that take a share of the links (alpha = 0: one), until DONE or PAUSE. Apart: most never need it."""
+    counters, done = state.counters, 0
+    while counters[N_ALIVE] > n_clusters and counters[LEVEL] < max_level:
+        if done > patience:
+            return PAUSE
+        links = take_share(nest, state, alpha, max_value) if alpha else take_first(nest, state)
+        if establish(nest, state, links, max_value, n_clusters) == 0:
+            return DONE
+        counters[LEVEL] += 1
+        done += len(links) + 1
     return DONE

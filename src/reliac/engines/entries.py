@@ -18,7 +18,7 @@ from ..criteria import equal_shares
 LIST_LENGTH = 16
 
 #: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
-CHUNK = 64
+CHUNK, EIGHTH = 64, 8
 
 Lists = namedtuple("Lists", "nodes distances start count room radius best")
 Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark")
@@ -73,17 +73,29 @@ def insert(bound, place, value, where):
 
 @compiled
 def scan_values(values, first, own, bound, place):
-    """Keep the smallest of a run of values, but for the one at ``own``; chunks that hold none are passed over."""
+    """Keep the smallest of a run of values, but for the one at ``own``.
+
+    A chunk is compared as a whole; in one that holds a small value, so are its eighths, and only then single values.
+    """
     last = len(bound) - 1
     for start in range(0, len(values), CHUNK):
         chunk, threshold, hits = values[start : start + CHUNK], bound[last], 0
         if len(chunk) == CHUNK:
             for j in range(CHUNK):
                 hits += chunk[j] < threshold
-        if hits or len(chunk) < CHUNK:
-            for j in range(len(chunk)):
-                if chunk[j] < bound[last] and first + start + j != own:
-                    insert(bound, place, chunk[j], first + start + j)
+            if not hits:
+                continue
+        for begin in range(0, len(chunk), EIGHTH):
+            part, threshold, hits = chunk[begin : begin + EIGHTH], bound[last], 0
+            if len(part) == EIGHTH:
+                for j in range(EIGHTH):
+                    hits += part[j] < threshold
+                if not hits:
+                    continue
+            for j in range(len(part)):
+                where = first + start + begin + j
+                if part[j] < bound[last] and where != own:
+                    insert(bound, place, part[j], where)
 
 
 @inlined

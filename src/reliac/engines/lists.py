@@ -91,6 +91,11 @@ class ListEngine:
         self.leader = np.arange(n, dtype=np.int64)
         self.searches = 0  # rows searched, for the curious
 
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whatever it does it does well."""
+        return True
+
     @property
     def n_clusters(self) -> int:
         """The number of clusters now."""
@@ -145,8 +150,8 @@ class ListEngine:
             alpha=problem.alpha,
             tie_factor=problem.tie_factor,
             n_clusters=problem.stop.n_clusters,
-            max_level=problem.stop.max_level,
-            max_value=largest_value(problem),
+            max_level=float(problem.stop.max_level),  # one type: one compilation
+            max_value=float(largest_value(problem)),
             radius_rule=radius_rule(problem),
             smallest_weight=float(self.space.weight[self.alive].min()),
             level_out=problem.tie_tolerance > 0,

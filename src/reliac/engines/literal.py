@@ -51,6 +51,11 @@ class LiteralEngine:
         return None
 
     @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Always, when nothing else does."""
+        return True
+
+    @staticmethod
     def memory(problem: Problem) -> int:
         """The table, and while it is made and reduced a second one (a third one for single)."""
         tables = 3 if problem.criterion.reduction is np.minimum else 2

@@ -27,6 +27,7 @@ from .table import (
     flat,
     fold,
     merge_scans,
+    pack_columns,
     places_of_items,
     push_rows,
     row_of_distances,
@@ -113,7 +114,7 @@ class MatrixEngine(ListEngine):
         self.untouched = False
         for r in failed:
             out = np.empty(len(columns))
-            row_of_distances(self.space, r, columns, np.empty(len(self.space.factor)), out)
+            row_of_distances(self.space, r, pack_columns(self.space, columns), np.empty(len(self.space.factor)), out)
             place, distance, radius = nearest_of_row(out, self.problem.tie_factor)
             self.set_list(int(r), columns[place], distance, radius)
 
@@ -146,10 +147,11 @@ class MatrixEngine(ListEngine):
 
     def _search_rows(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         failed, tie_factor = np.zeros(len(slots), bool), self.problem.tie_factor
+        packed = pack_columns(self.space, columns)
 
         def work(some: NDArray[np.intp]) -> None:
             flags, row = failed[some[0] : some[-1] + 1], np.empty((1, len(columns)))
-            search_rows(self.space, self.lists, self.nodes, slots[some], columns, row, SEARCH_LENGTH, tie_factor, flags)
+            search_rows(self.space, self.lists, self.nodes, slots[some], packed, row, SEARCH_LENGTH, tie_factor, flags)
 
         self.in_threads(work, np.array_split(np.arange(len(slots)), min(len(slots), 4 * self.threads)))
         return slots[failed]
@@ -157,12 +159,13 @@ class MatrixEngine(ListEngine):
     def _search_and_push(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         failed, tie_factor = np.zeros(len(slots), bool), self.problem.tie_factor
         old = ~np.isin(columns, slots)
+        packed = pack_columns(self.space, columns)
         rows = np.empty((min(ROWS, len(slots)), len(columns)))
 
         def work(some: NDArray[np.intp]) -> None:
             flags, space = failed[some[0] : some[-1] + 1], rows[some[0] % ROWS : some[-1] % ROWS + 1]
             search_rows(
-                self.space, self.lists, self.nodes, slots[some], columns, space, SEARCH_LENGTH, tie_factor, flags
+                self.space, self.lists, self.nodes, slots[some], packed, space, SEARCH_LENGTH, tie_factor, flags
             )
 
         for start in range(0, len(slots), ROWS):

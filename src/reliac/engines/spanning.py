@@ -18,7 +18,7 @@ from ..links import Groups, Links
 from ..problem import Problem
 from .base import Batch
 from .candidates import DONE, PAUSE
-from .edges import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay
+from .edges import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 from .lists import largest_value, n_threads, one_blas_thread
 from .trees import Edges, memory_of_edges, spanning_edges, star_edges
 
@@ -71,6 +71,7 @@ class SpanningEngine:
         nest = make_nest(star_edges(edges, twin, leader), leader)
         state = make_state(nest, leader, level, 0 if problem.alpha == 1.0 else 3 if problem.alpha == 0.0 else 1)
         cap = largest_value(problem)
+        replay = replay_all if problem.alpha == 1.0 else replay_share
         status, told = PAUSE, 0
         while status != DONE:
             status = replay(nest, state, problem.alpha, stop.n_clusters, float(stop.max_level), cap, PATIENCE)

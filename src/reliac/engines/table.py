@@ -14,7 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import distance_from_sums
-from .entries import CHUNK, compiled, inlined, insert, pair_distance, push, register_space, scan_values, shares_of_parts
+from .entries import (
+    CHUNK,
+    EIGHTH,
+    compiled,
+    inlined,
+    insert,
+    pair_distance,
+    push,
+    register_space,
+    scan_values,
+    shares_of_parts,
+)
 
 MINIMUM, MAXIMUM, ADD = range(3)
 
@@ -141,29 +152,55 @@ def read_row(space, r, scratch):
         i = space.next_item[i]
 
 
+#: What rows of distances read of their columns, side by side: item, weight, spread, and which have several items.
+Columns = namedtuple("Columns", "slots item weight spread several")
+
+
+@compiled
+def pack_columns(space, slots):
+    """Gather what rows of distances to these clusters need. O(columns)."""
+    item, several, count = np.empty(len(slots), np.uint32), np.empty(len(slots), np.int64), 0
+    for c in range(len(slots)):
+        item[c] = j = space.first_item[slots[c]]
+        if space.next_item[j] >= 0 or space.factor[j] != 1.0:
+            several[count] = c
+            count += 1
+    return Columns(slots, item, space.weight[slots], space.spread[slots], several[:count])
+
+
 @compiled
 def row_of_distances(space, r, columns, scratch, out):
     """Distances of one cluster to the clusters in ``columns``; infinite to itself.
 
     A cluster of one item takes its number from the reduced row, whose sums were made in the same order.
     """
-    base, offset_of_row, square, squared = space.base, space.offset_of_row, space.square, space.squared
-    first_item, next_item, factor, weight, spread = (
-        space.first_item, space.next_item, space.factor, space.weight, space.spread,
-    )  # fmt: skip
-    reduction, offset, by_size = space.reduction, space.offset, space.by_size
-    if not squared:
+    reduction, offset, by_size, squared = space.reduction, space.offset, space.by_size, space.squared
+    mine, wr, sr = space.first_item[r], space.weight[r], space.spread[r]
+    item, weight, spread = columns.item, columns.weight, columns.spread
+    if squared:
+        scratch[:] = 0.0
+    else:
         read_row(space, r, scratch)
-    mine, wr, sr = first_item[r], weight[r], spread[r]
+    if reduction != ADD:
+        for c in range(len(item)):
+            out[c] = scratch[item[c]]
+    elif not offset:
+        for c in range(len(item)):
+            out[c] = scratch[item[c]] / (wr * weight[c])
+    else:
+        for c in range(len(item)):
+            out[c] = from_sums(scratch[item[c]], sr, spread[c], wr, weight[c], offset, by_size)
+    next_item, factor = space.next_item, space.factor
     plain = reduction != ADD or (next_item[mine] < 0 and factor[mine] == 1.0)
-    for c in range(len(columns)):
-        q = columns[c]
-        j = first_item[q]
+    for k in range(len(item) if squared else len(columns.several)):
+        c = k if squared else columns.several[k]
+        q, j = columns.slots[c], np.int64(item[c])
         if q == r:
-            out[c] = np.inf
             continue
-        if squared or not (plain or q < r or (next_item[j] < 0 and factor[j] == 1.0)):
-            stored = stored_between(base, offset_of_row, square, squared, next_item, factor, reduction, mine, j, r < q)
+        if squared or not (plain or q < r):
+            stored = stored_between(
+                space.base, space.offset_of_row, space.square, squared, next_item, factor, reduction, mine, j, r < q
+            )
         elif reduction == ADD:  # the reduced row holds the inner sums
             stored = factor[j] * scratch[j]
             while next_item[j] >= 0:
@@ -174,7 +211,8 @@ def row_of_distances(space, r, columns, scratch, out):
             while next_item[j] >= 0:
                 j = next_item[j]
                 stored = max(stored, scratch[j]) if reduction == MAXIMUM else min(stored, scratch[j])
-        out[c] = from_sums(stored, sr, spread[q], wr, weight[q], offset, by_size) if reduction == ADD else stored
+        out[c] = from_sums(stored, sr, spread[c], wr, weight[c], offset, by_size) if reduction == ADD else stored
+    out[np.searchsorted(columns.slots, r)] = np.inf
 
 
 @compiled
@@ -198,14 +236,23 @@ def scan_condensed(base, n, first, stop, bound, place):
             if len(chunk) == CHUNK:
                 for j in range(CHUNK):
                     hits += (chunk[j] < own) | (chunk[j] < limits[j])
-            if hits or len(chunk) < CHUNK:
-                for j in range(len(chunk)):
-                    if chunk[j] < bound[i, last]:
-                        insert(bound[i], place[i], chunk[j], i + 1 + start + j)
-                    if chunk[j] < limits[j]:
-                        other = i + 1 + start + j
-                        insert(bound[other], place[other], chunk[j], i)
-                        limits[j] = bound[other, last]
+                if not hits:
+                    continue
+            for begin in range(0, len(chunk), EIGHTH):
+                own, part, limit = bound[i, last], chunk[begin : begin + EIGHTH], limits[begin : begin + EIGHTH]
+                hits = 0
+                if len(part) == EIGHTH:
+                    for j in range(EIGHTH):
+                        hits += (part[j] < own) | (part[j] < limit[j])
+                    if not hits:
+                        continue
+                for j in range(len(part)):
+                    other = i + 1 + start + begin + j
+                    if part[j] < bound[i, last]:
+                        insert(bound[i], place[i], part[j], other)
+                    if part[j] < limit[j]:
+                        insert(bound[other], place[other], part[j], i)
+                        limit[j] = bound[other, last]
         threshold[i] = bound[i, last]
 
 
@@ -245,7 +292,7 @@ def fill_lists(space, lists, nodes, slots, columns, place, tie_factor, failed):
 
 
 @compiled
-def list_from_row(lists, nodes, r, columns, row, bound, place, tie_factor):
+def list_from_row(lists, nodes, r, slots, row, bound, place, tie_factor):
     """Fill one list from its whole row; tell whether ties leave it unproven. ``bound``, ``place`` (k + 1,): scratch."""
     bound[:], place[:] = np.inf, -1
     scan_values(row, 0, -1, bound, place)
@@ -253,7 +300,7 @@ def list_from_row(lists, nodes, r, columns, row, bound, place, tie_factor):
     first, count = lists.start[r], 0
     radius = bound[last]
     while count < last and place[count] >= 0 and bound[count] < radius:
-        lists.nodes[first + count] = nodes.node_of[columns[place[count]]]
+        lists.nodes[first + count] = nodes.node_of[slots[place[count]]]
         lists.distances[first + count] = bound[count]
         count += 1
     lists.count[r], lists.radius[r] = count, radius
@@ -268,7 +315,7 @@ def search_rows(space, lists, nodes, slots, columns, rows, length, tie_factor, f
     for k in range(len(slots)):
         row = rows[min(k, len(rows) - 1)]
         row_of_distances(space, slots[k], columns, scratch, row)
-        failed[k] = list_from_row(lists, nodes, slots[k], columns, row, bound, place, tie_factor)
+        failed[k] = list_from_row(lists, nodes, slots[k], columns.slots, row, bound, place, tie_factor)
 
 
 @compiled
