@@ -1,6 +1,6 @@
 """Levels, and rows searched in units of n (the first search alone is 1.0), on every generator.
 
-    python benchmarks/levels.py [--n 5000]
+python benchmarks/levels.py [--n 5000]
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def generators(n: int) -> dict[str, np.ndarray]:
         "noise 128-D (hubs)": rng.normal(size=(n, 128)),
         "line, gaps grow": np.cumsum(1 + np.arange(n) * 1e-3)[:, None],
         "line, gaps shrink": np.cumsum(1 + np.arange(n)[::-1] * 1e-3)[:, None],
-        "two far clusters of duplicates": np.where(rng.random(n) < 0.5, 0.0, 1e3)[:, None] + rng.integers(0, 20, (n, 2)),
+        "two far clusters of duplicates": np.where(rng.random(n) < 0.5, 0.0, 1e3)[:, None]
+        + rng.integers(0, 20, (n, 2)),
     }
     for name in ("mnist", "sift", "letter"):
         X = real(name)
@@ -43,7 +44,12 @@ def measured(problem: Problem) -> list[str]:
         last = int(batch.level[-1])
     seconds = time.perf_counter() - started
     searches = getattr(engine, "searches", None)
-    return [choice.engine.name, str(last), "" if searches is None else f"{searches / problem.n_objects:.2f}", f"{seconds:.2f}"]
+    return [
+        choice.engine.name,
+        str(last),
+        "" if searches is None else f"{searches / problem.n_objects:.2f}",
+        f"{seconds:.2f}",
+    ]
 
 
 def main() -> None:
@@ -58,10 +64,19 @@ def main() -> None:
     n = min(arguments.n, 3000)
     equal = np.ones(n * (n - 1) // 2)
     for criterion in ("single", "complete", "average"):
-        rows.append(["all distances equal", str(n), criterion, *measured(make_problem(equal, criterion, metric="precomputed"))])
+        rows.append(
+            ["all distances equal", str(n), criterion, *measured(make_problem(equal, criterion, metric="precomputed"))]
+        )
         print(rows[-1], flush=True)
     given = pdist(mixture(arguments.n, 16))
-    rows.append(["given distances", str(arguments.n), "average", *measured(make_problem(given, "average", metric="precomputed"))])
+    rows.append(
+        [
+            "given distances",
+            str(arguments.n),
+            "average",
+            *measured(make_problem(given, "average", metric="precomputed")),
+        ]
+    )
     print("\n" + machine() + "\n")
     print(table(["data", "n", "criterion", "engine", "levels", "rows searched / n", "seconds"], rows))
 

@@ -53,7 +53,9 @@ def ward_vectors(scale: float) -> list[Row]:
             X = X[: int(len(X) * scale)].astype(np.float64)
             theirs = best_of(lambda X=X: fastcluster.linkage_vector(X, "ward"), 1)
             ours, engine = run(X, "ward", metric="euclidean")
-            rows.append(row(f"ward, {name} {X.shape[0]} x {X.shape[1]}", "fastcluster.linkage_vector", theirs, ours, "", engine))
+            rows.append(
+                row(f"ward, {name} {X.shape[0]} x {X.shape[1]}", "fastcluster.linkage_vector", theirs, ours, "", engine)
+            )
     return rows
 
 
@@ -74,10 +76,15 @@ def average_vectors(scale: float) -> list[Row]:
     rows = []
     for metric in ("sqeuclidean", "cosine"):
         ours, engine = run(X, "average", 2, metric=metric)
-        found = [f"average {metric}, {len(X)} x 64: time over one product sweep", "X @ X.T", f"{floor:.2f} s", f"{ours:.2f} s"]
+        found = [
+            f"average {metric}, {len(X)} x 64: time over one product sweep",
+            "X @ X.T",
+            f"{floor:.2f} s",
+            f"{ours:.2f} s",
+        ]
         rows.append([*found, f"{ours / floor:.1f}x the floor", "at most 4x", engine])
         peak = peak_memory(lambda metric=metric: reliac.cluster(X, "average", metric=metric)) / 2**20
-        rows.append([f"the same: peak memory beyond the input", "", "", "", f"{peak:.0f} MB", "under 1000 MB", engine])
+        rows.append(["the same: peak memory beyond the input", "", "", "", f"{peak:.0f} MB", "under 1000 MB", engine])
         print(rows[-2], rows[-1], flush=True)
     return rows
 
@@ -96,7 +103,17 @@ def given_matrix(scale: float) -> list[Row]:
         rows.append(row(f"{criterion}, condensed matrix n={n}", "fastcluster.linkage", theirs, ours, must, engine))
         gc.collect()
     peak = peak_memory(lambda: reliac.cluster(D, "average", metric="precomputed"))
-    rows.append([f"average, the same: peak memory beyond the input", "", "", "", f"{peak / D.nbytes:.2f}x the input", "2x", "matrix"])
+    rows.append(
+        [
+            "average, the same: peak memory beyond the input",
+            "",
+            "",
+            "",
+            f"{peak / D.nbytes:.2f}x the input",
+            "2x",
+            "matrix",
+        ]
+    )
     print(rows[-1], flush=True)
     return rows
 

@@ -1,6 +1,6 @@
 """Time and memory against n, with fitted exponents and a plot.
 
-    python benchmarks/scaling.py [--quick] [--plot scaling.png]
+python benchmarks/scaling.py [--quick] [--plot scaling.png]
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from problems import CRITERIA, GEOMETRIC, blobs, lattice
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
+from problems import CRITERIA, GEOMETRIC, blobs, lattice
 from reliac.engines import ENGINES, choose, get_engine
 from reliac.engines.base import TooManyTies
 from reliac.problem import make_problem
@@ -38,7 +38,11 @@ def two_far_clusters(n=400):
     return np.where(np.arange(n) % 2, 0.0, 1000.0)[:, None] + rng.integers(0, 4, size=(n, 2))
 
 
-WHOLE = {"lattice": lambda: lattice(3, n=900, d=3, side=12), "duplicates": duplicates, "two far clusters": two_far_clusters}
+WHOLE = {
+    "lattice": lambda: lattice(3, n=900, d=3, side=12),
+    "duplicates": duplicates,
+    "two far clusters": two_far_clusters,
+}
 REAL = {
     "blobs": lambda: blobs(3, n=900, d=6),
     "noise": noise,
@@ -119,7 +123,9 @@ def test_one_and_two_threads_give_the_same_bits(engine, criterion):
 
 @pytest.mark.parametrize("engine", FAST)
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": 0.5}, {"n_clusters": 7}, {"max_level": 3}, {"max_distance": 9.0}])
+@pytest.mark.parametrize(
+    "options", [{"alpha": 0.0}, {"alpha": 0.5}, {"n_clusters": 7}, {"max_level": 3}, {"max_distance": 9.0}]
+)
 def test_alpha_and_early_stopping_hold_at_size(engine, criterion, options):
     X = few_if_parts_count_alike(lattice(4, n=400, d=3, side=9), criterion)
     fast, literal = both(engine, X, criterion, **options)
@@ -184,7 +190,11 @@ def test_auto_takes_the_plain_engine_for_few_objects_and_says_why():
 
 @pytest.mark.parametrize(
     ("criterion", "metric", "d", "wanted"),
-    [("ward", "sqeuclidean", 64, "vectors"), ("average", "cosine", 64, "vectors"), ("complete", "euclidean", 4, "matrix")],
+    [
+        ("ward", "sqeuclidean", 64, "vectors"),
+        ("average", "cosine", 64, "vectors"),
+        ("complete", "euclidean", 4, "matrix"),
+    ],
 )
 def test_auto_chooses_by_criterion_and_metric(criterion, metric, d, wanted):
     choice = choose(make_problem(np.random.default_rng(0).random((3000, d)), criterion, metric=metric))

@@ -16,8 +16,8 @@ from scipy.spatial.distance import pdist, squareform
 
 from problems import blobs, grid, lattice, shrinking_chain, tie_free, tied, twins
 from reliac.engines import trees
+from reliac.engines.base import TooManyTies
 from reliac.engines.kdtree import edges_of_points
-from reliac.engines.lists import TooManyTies
 from reliac.engines.literal import LiteralEngine
 from reliac.engines.spanning import SpanningEngine
 from reliac.engines.sweeps import edges_by_products

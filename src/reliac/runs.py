@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import views
 from .checkpoint import Checkpoint
-from .engines import ENGINES, Choice, choose
+from .engines import ENGINES, Choice, choose, get_engine
 from .engines.base import Batch
 from .errors import Interrupted, explain, unknown_name
 from .history import History, Progress, run, split_runs
@@ -85,11 +85,13 @@ def _run(
             keeper.write(tree())
 
     try:
-        run(problem, choice.engine(problem, n_jobs), history, after_level)
+        finished_by = run(problem, choice.engine(problem, n_jobs), history, after_level)
     except KeyboardInterrupt:
         raise _interrupted(tree(), keeper) from None
     finally:
         finish()
+    if finished_by != choice.engine.name:
+        choice = Choice(get_engine(finished_by), f"ties left the {choice.engine.name} engine no room")
     if keeper:
         keeper.remove()
     return tree()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 #: One link: the two nodes it joins, their distance, its level, and how many objects are below it.
 LINK = np.dtype([("left", "<i8"), ("right", "<i8"), ("distance", "<f8"), ("level", "<i8"), ("size", "<i8")])
+
+#: Trees of more objects than this are walked in compiled code.
+LARGE = 100_000
 
 #: Levels that a printed tree shows before it leaves out the middle ones.
 LEVELS_SHOWN = 12
@@ -34,24 +38,50 @@ def make_links(
     n: int, p: NDArray[np.intp], q: NDArray[np.intp], distance: NDArray[np.float64], level: NDArray[np.intp]
 ) -> NDArray[np.void]:
     """Turn joins, each given by an object of either side, into links between nodes. O(n) on average."""
-    root, node, first = list(range(n)), list(range(n)), list(range(n))
-    size = [1] * n
-    left, right, sizes = [0] * len(p), [0] * len(p), [0] * len(p)
-    for row, (a, b) in enumerate(zip(p.tolist(), q.tolist(), strict=True)):
+    links = np.zeros(len(p), dtype=LINK)
+    links["distance"], links["level"] = distance, level
+    ends = np.column_stack((p, q)).astype(np.int64)
+    if n <= LARGE:  # lists are quicker than arrays in plain Python
+        left, right, size = [0] * len(p), [0] * len(p), [0] * len(p)
+        _join_nodes(ends.tolist(), *(list(range(n)) for _ in range(3)), [1] * n, left, right, size)
+    else:  # the same lines, compiled
+        left, right, size = (np.zeros(len(p), dtype=np.int64) for _ in range(3))
+        start = np.arange(n)
+        compiled(_join_nodes)(ends, start, start.copy(), start.copy(), np.ones(n, np.int64), left, right, size)
+    links["left"], links["right"], links["size"] = left, right, size
+    return links
+
+
+def _join_nodes(ends: Any, root: Any, node: Any, first: Any, size: Any, left: Any, right: Any, sizes: Any) -> None:
+    """Follow joins with sets of objects: their node, first object and size. Lists or arrays of integers."""
+    n = len(root)
+    for row in range(len(ends)):
+        a, b = ends[row][0], ends[row][1]
         while root[a] != a:
-            root[a] = a = root[root[a]]
+            root[a] = root[root[a]]
+            a = root[a]
         while root[b] != b:
-            root[b] = b = root[root[b]]
+            root[b] = root[root[b]]
+            b = root[b]
         if first[a] > first[b]:
             a, b = b, a
         left[row], right[row] = node[a], node[b]
-        sizes[row] = total = size[a] + size[b]
-        big, small = (a, b) if size[a] >= size[b] else (b, a)
-        root[small], node[big], size[big], first[big] = big, n + row, total, first[a]
-    links = np.empty(len(p), dtype=LINK)
-    links["left"], links["right"], links["size"] = left, right, sizes
-    links["distance"], links["level"] = distance, level
-    return links
+        sizes[row] = size[a] + size[b]
+        low = first[a]
+        if size[a] < size[b]:
+            a, b = b, a
+        root[b] = a
+        node[a] = n + row
+        size[a] = sizes[row]
+        first[a] = low
+
+
+@cache
+def compiled(function: Any) -> Any:
+    """Return a loop over arrays as machine code, for trees so large that plain Python would take seconds."""
+    import numba
+
+    return numba.njit(cache=True)(function)
 
 
 def first_objects(tree: ClusterTree) -> NDArray[np.intp]:

@@ -41,6 +41,7 @@ from .entries import (
     pair_distance,
     refresh,
     sort_entries,
+    sorted_order,
     touch,
     unfollow,
 )
@@ -75,18 +76,21 @@ def group_radius(space, lists, rules, parts, distance):
     rule = rules.radius_rule
     if rule == RADIUS_NONE or (rule == RADIUS_WARD and len(parts) > 2):
         return -1.0
-    radius = lists.radius[parts]
-    weight = space.weight[parts]
+    smallest, largest, total, weight, weighted = np.inf, 0.0, 0.0, 0.0, 0.0
+    for part in parts:
+        r, w = lists.radius[part], space.weight[part]
+        smallest, largest = min(smallest, r), max(largest, r)
+        total, weight, weighted = total + r, weight + w, weighted + r * w
     if rule == RADIUS_MIN:
-        return radius.min()
+        return smallest
     if rule == RADIUS_MAX:
-        return radius.max()
+        return largest
     if rule == RADIUS_MEAN:
-        return (radius * weight).sum() / weight.sum() * (1 - ROUNDING)
+        return weighted / weight * (1 - ROUNDING)
     if rule == RADIUS_PLAIN_MEAN:
-        return radius.mean() * (1 - ROUNDING)
-    x, total = rules.smallest_weight, radius[0] + radius[1]
-    near = ((weight[0] + x) * radius[0] + (weight[1] + x) * radius[1] - x * distance) / (weight.sum() + x)
+        return total / len(parts) * (1 - ROUNDING)
+    x = rules.smallest_weight  # the bound is monotone in the third cluster's weight: its ends are x and infinity
+    near = (weighted + x * total - x * distance) / (weight + x)
     return min(near, total - distance) - ROUNDING * total
 
 
@@ -121,8 +125,8 @@ def gather_list(space, lists, nodes, work, parts):
         while found and distance_found[found - 1] >= radius:
             found -= 1
     first = lists.start[head]
-    lists.nodes[first : first + found] = node_found[:found]
-    lists.distances[first : first + found] = distance_found[:found]
+    for e in range(found):
+        lists.nodes[first + e], lists.distances[first + e] = node_found[e], distance_found[e]
     lists.count[head] = found
 
 
@@ -135,33 +139,36 @@ def reliable_links(lists, nodes, rules, rows, n):
     not touched they are no nearer than the best, and if they tie, the new cluster's own list has the link.
     """
     count = 0
-    for r in rows:
-        bound = lists.best[r] * rules.tie_factor
-        for e in range(lists.start[r], lists.start[r] + lists.count[r]):
-            if lists.distances[e] > bound:
-                break
-            count += 1
+    for k in range(len(rows)):
+        count += ties_of(lists, rules, rows[k])
     key, d = np.empty(count, np.int64), np.empty(count, np.float64)
     count = 0
-    for r in rows:
-        bound = lists.best[r] * rules.tie_factor
-        for e in range(lists.start[r], lists.start[r] + lists.count[r]):
+    for k in range(len(rows)):
+        r = rows[k]
+        first = lists.start[r]
+        for e in range(first, first + ties_of(lists, rules, r)):
             distance, node = lists.distances[e], lists.nodes[e]
-            if distance > bound:
-                break
             q = nodes.slot_of[node]
             if nodes.parent[node] < 0 and distance <= lists.best[q] * rules.tie_factor:
                 key[count], d[count] = min(r, q) * n + max(r, q), distance
                 count += 1
-    order = np.argsort(key[:count])
-    key, d = key[order], d[order]
+    order = sorted_order(d[:count], key[:count])
+    p, q, distance = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float64)
     kept = 0
     for k in range(count):  # seen from both sides: keep one
-        if k == 0 or key[k] != key[k - 1]:
-            key[kept], d[kept] = key[k], d[k]
+        if k == 0 or key[order[k]] != key[order[k - 1]]:
+            p[kept], q[kept], distance[kept] = key[order[k]] // n, key[order[k]] % n, d[order[k]]
             kept += 1
-    order = np.argsort(d[:kept], kind="mergesort")
-    return key[order] // n, key[order] % n, d[order]
+    return p[:kept], q[:kept], distance[:kept]
+
+
+@compiled
+def ties_of(lists, rules, r):
+    """Count the entries of r that tie with its best."""
+    bound, first, count = lists.best[r] * rules.tie_factor, lists.start[r], 0
+    while count < lists.count[r] and lists.distances[first + count] <= bound:
+        count += 1
+    return count
 
 
 @compiled
@@ -204,41 +211,58 @@ def choose_links(p, q, d, rules, n, leader, most):
     p, q, d = p[:within], q[:within], d[:within]
     if rules.level_out:
         joining(p, q, len(p), leader)
-        lowest = np.full(len(p), np.inf)
-        group = np.empty(len(p), np.int64)
-        place = np.argsort(np.array([top(leader, i) for i in p]), kind="mergesort")
-        number = -1
-        for k in range(len(place)):
-            if k == 0 or top(leader, p[place[k]]) != top(leader, p[place[k - 1]]):
-                number += 1
-            group[place[k]] = number
-            lowest[number] = min(lowest[number], d[place[k]])
-        order = np.argsort(p * n + q)
-        order = order[np.argsort(lowest[group][order], kind="mergesort")]
-        p, q, d = p[order], q[order], lowest[group][order]
+        lowest = np.full(n, np.inf)
+        for k in range(len(p)):
+            group = top(leader, p[k])
+            lowest[group] = min(lowest[group], d[k])
+        level = np.empty(len(p))
+        for k in range(len(p)):
+            level[k] = lowest[top(leader, p[k])]
+        order = sorted_order(level, p * n + q)
+        p, q, d = some_of(p, order), some_of(q, order), some_of(level, order)
     keep = joining(p, q, most, leader)
-    return p[keep], q[keep], d[keep]
+    return some_of(p, keep), some_of(q, keep), some_of(d, keep)
+
+
+@compiled
+def some_of(values, which):
+    """Return some of the values."""
+    result = np.empty(len(which), values.dtype)
+    for k in range(len(which)):
+        result[k] = values[which[k]]
+    return result
+
+
+@compiled
+def groups_of_links(p, q, d, leader):
+    """Return the clusters that links join, group after group, sorted; where groups begin (and end); their distances."""
+    ends, heads = np.empty(2 * len(p), np.int64), np.empty(2 * len(p), np.int64)
+    for row in range(len(p)):
+        ends[2 * row], ends[2 * row + 1] = p[row], q[row]
+        heads[2 * row] = heads[2 * row + 1] = top(leader, p[row])
+    order = sorted_order(heads, ends)
+    bounds, distance_of = np.empty(len(p) + 1, np.int64), np.empty(len(p))
+    parts, count, groups = np.empty(2 * len(p), np.int64), 0, 0
+    for k in range(len(order)):
+        new_group = k == 0 or heads[order[k]] != heads[order[k - 1]]
+        if new_group:
+            bounds[groups], distance_of[groups] = count, d[order[k] // 2]
+            groups += 1
+        if new_group or ends[order[k]] != ends[order[k - 1]]:
+            parts[count] = ends[order[k]]
+            count += 1
+    bounds[groups] = count
+    return parts[:count], bounds[: groups + 1], distance_of[:groups]
 
 
 @compiled
 def join_groups(space, lists, nodes, work, rules, p, q, d, leader):
     """Join the groups that the links form: first all spaces, then all lists, since groups may be neighbours."""
-    ends = np.unique(np.concatenate((p, q)))
-    heads = np.array([top(leader, i) for i in ends])
-    order = np.argsort(heads, kind="mergesort")
-    ends, heads = ends[order], heads[order]
-    distance_of = np.empty(len(ends))
-    for row in range(len(p)):
-        distance_of[np.searchsorted(heads, top(leader, p[row]))] = d[row]
-    bounds = [0]
-    for k in range(1, len(heads)):
-        if heads[k] != heads[k - 1]:
-            bounds.append(k)
-    bounds.append(len(heads))
+    ends, bounds, distance_of = groups_of_links(p, q, d, leader)
     for g in range(len(bounds) - 1):
         parts = ends[bounds[g] : bounds[g + 1]]
         head = parts[0]
-        radius = group_radius(space, lists, rules, parts, distance_of[bounds[g]])
+        radius = group_radius(space, lists, rules, parts, distance_of[g])
         node = work.counters[N_NODES]
         work.counters[N_NODES] += 1
         work.counters[N_ALIVE] -= len(parts) - 1
@@ -264,6 +288,19 @@ def join_groups(space, lists, nodes, work, rules, p, q, d, leader):
             work.counters[N_PUSHES] += 1
         else:
             gather_list(space, lists, nodes, work, parts)
+
+
+@compiled
+def rows_to_look_at(nodes, work, rules, n):
+    """Return the clusters whose links may be new: those touched, or all where links of earlier levels are left."""
+    everything = rules.alpha != 1.0
+    rows, count = np.empty(n if everything else work.counters[N_TOUCHED], np.int64), 0
+    for k in range(len(rows)):
+        r = k if everything else work.touched[k]
+        if nodes.node_of[r] >= 0:
+            rows[count] = r
+            count += 1
+    return rows[:count]
 
 
 @compiled
@@ -293,8 +330,7 @@ def advance(space, lists, nodes, work, rules, leader, patience):
             return DONE
         if done > patience:
             return PAUSE
-        rows = work.touched[: counters[N_TOUCHED]]
-        rows = rows[nodes.node_of[rows] >= 0] if rules.alpha == 1.0 else np.flatnonzero(nodes.node_of[:n] >= 0)
+        rows = rows_to_look_at(nodes, work, rules, n)
         p, q, d = reliable_links(lists, nodes, rules, rows, n)
         p, q, d = choose_links(p, q, d, rules, n, leader, counters[N_ALIVE] - rules.n_clusters)
         if len(p) == 0:
@@ -303,7 +339,8 @@ def advance(space, lists, nodes, work, rules, leader, patience):
         counters[LEVEL] += 1
         counters[N_TOUCHED] = 0
         first = counters[N_LINKS]
-        work.p[first : first + len(p)], work.q[first : first + len(p)] = p, q
-        work.distance[first : first + len(p)], work.level[first : first + len(p)] = d, counters[LEVEL]
+        for k in range(len(p)):
+            work.p[first + k], work.q[first + k] = p[k], q[k]
+            work.distance[first + k], work.level[first + k] = d[k], counters[LEVEL]
         counters[N_LINKS] += len(p)
         join_groups(space, lists, nodes, work, rules, p, q, d, leader)

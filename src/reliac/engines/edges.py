@@ -13,7 +13,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from .candidates import DONE, PAUSE, compiled, top
+from .candidates import DONE, PAUSE, top
+from .entries import compiled
 
 #: Edges (i, j) with i < j sorted by weight, i, j. ``rank`` numbers the weights, ``copies`` says how many links an edge
 #: stands for. ``child`` (E, 2): the parts that it links; ``group``: the part that they make. Parts are nodes: clusters

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import compiled
-from .lists import TooManyTies
+from .base import TooManyTies
+from .entries import compiled
 from .trees import ROOTED, Edges, Forest
 
 #: Points in a leaf.
@@ -363,7 +363,7 @@ def edges_of_points(points: NDArray[Any], kind: int, pool: Executor, threads: in
     pieces = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
     places, values = np.full((size, LISTED), -1, np.int32), np.full((size, LISTED), np.inf)
     kin = np.full(2 * leaves, -1)
-    list(pool.map(lambda piece: list_neighbours(tree, kin, *piece, places, values), pieces))
+    list(pool.map(lambda piece: list_neighbours(tree, kin, piece[0], piece[1], places, values), pieces))
     forest = Forest(tree.object_at)
     now = Round(
         component=forest.component,
@@ -375,7 +375,7 @@ def edges_of_points(points: NDArray[Any], kind: int, pool: Executor, threads: in
     while forest.n_components > 1:
         largest = forest.largest
         begin_round(tree, now, places, values, largest)
-        list(pool.map(lambda piece: search_outside(tree, now, largest, *piece), pieces))  # noqa: B023
+        list(pool.map(lambda piece: search_outside(tree, now, largest, piece[0], piece[1]), pieces))  # noqa: B023
         lightest_of(now, largest)
         i, j = all_lightest(tree, now, places, values, largest, forest.most)
         reach = np.where(now.best < np.inf, np.nextafter(now.best, np.inf), 0.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..links import Groups, Links
+from ..options import Stop
 from ..problem import Problem
 from . import candidates
 from .base import Batch, TooManyTies
@@ -35,6 +38,13 @@ SEARCH_LENGTH = LIST_LENGTH + 4
 
 #: Clusters looked at in compiled code before Python gets a word: progress, Ctrl-C.
 PATIENCE = 2_000_000
+
+
+#: Objects of the problem that loads the compiled code, and the engines that have done so.
+FEW = 24
+_warm: set[tuple[type, str]] = set()
+
+logger = logging.getLogger("reliac")
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -115,8 +125,28 @@ class ListEngine:
         """Fill the lists of some clusters; with ``push``, also enter them into the lists that they belong to."""
         raise NotImplementedError
 
+    def _warm_up(self) -> None:
+        """Load the compiled code with a problem of a few objects, so that a run is not held up by it later.
+
+        The first time on a machine it is compiled, which takes a while: say so.
+        """
+        kind = (type(self), str(getattr(self.problem.given, "dtype", "")))
+        if kind in _warm or self.problem.n_objects <= FEW:
+            return
+        notice = threading.Timer(2.0, logger.warning, ["compiling the %s engine, once for this machine", self.name])
+        notice.daemon = True
+        notice.start()
+        try:
+            few = self.problem.subset(np.arange(FEW), Stop())
+            for _ in type(self)(few, 1).levels(0):
+                pass
+        finally:
+            notice.cancel()
+        _warm.add(kind)
+
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels; searches and levels take turns."""
+        self._warm_up()
         counters = self.work.counters
         counters[LEVEL] = level
         alive = self.alive

@@ -8,7 +8,6 @@ finds all of them by the fastest means for the input, :mod:`reliac.engines.edges
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..problem import Problem
 from .base import Batch
 from .candidates import DONE, PAUSE
 from .edges import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
-from .lists import largest_value, n_threads, one_blas_thread
+from .lists import largest_value, n_threads
 from .trees import Edges, memory_of_edges, spanning_edges, star_edges
 
 #: Edges looked at in compiled code before Python gets a word: progress, Ctrl-C.
@@ -65,8 +64,7 @@ class SpanningEngine:
         problem, stop = self.problem, self.problem.stop
         if self.n_clusters <= stop.n_clusters or level >= stop.max_level:
             return
-        with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
-            edges, twin = spanning_edges(problem, pool, self.threads)
+        edges, twin = spanning_edges(problem, self.threads)
         leader = roots(self.leader)
         nest = make_nest(star_edges(edges, twin, leader), leader)
         state = make_state(nest, leader, level, 0 if problem.alpha == 1.0 else 3 if problem.alpha == 0.0 else 1)
@@ -88,7 +86,7 @@ def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:
     weight = edges.weight[order]
     if (weight[1:] == weight[:-1]).any():
         order = np.lexsort((edges.j, edges.i, edges.weight))
-    i, j, weight, copies = (column[order] for column in edges)
+    i, j, weight, copies = edges.i[order], edges.j[order], edges.weight[order], edges.copies[order]
     rank = np.cumsum(np.r_[0, weight[1:] > weight[:-1]]) if len(weight) else np.zeros(0, np.int64)
     child, group = np.empty((len(i), 2), np.int64), np.empty(len(i), np.int64)
     missing = np.zeros(2 * len(leader), np.int64)
@@ -99,7 +97,7 @@ def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:
         columns = [column[kept] for column in columns]
     first, edge_of = np.zeros(nodes + 1, np.int64), np.empty(2 * len(columns[0]), np.int64)
     index_edges(columns[5], first, edge_of)
-    return Nest(*columns, missing=missing, first=first, edge_of=edge_of)
+    return Nest._make([*columns, missing, first, edge_of])
 
 
 def make_state(nest: Nest, leader: NDArray[np.intp], level: int, entries: int) -> State:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import compiled
-from .lists import TooManyTies
+from .base import TooManyTies
+from .entries import compiled
 from .trees import COSINE, ROOTED, SQUARED, Edges, Forest, edges_of_matrix
 
 #: Rows and columns of one block product: small enough for the cache of one core.

@@ -9,7 +9,7 @@ Rows that repeat are taken out first: k twins have k(k-1)/2 links of distance 0,
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from ..metrics import EUCLIDEAN
 from ..problem import Problem
 from ..tables import is_sparse
-from .candidates import compiled, top
-from .lists import TooManyTies
+from .base import TooManyTies
+from .candidates import top
+from .entries import compiled
+from .lists import one_blas_thread
 
 #: Vectors of at most this many rows are compared pair by pair: nothing to search, little to compile.
 SMALL = 2048
@@ -51,10 +53,10 @@ class Twins(NamedTuple):
     distance: float
 
 
-def spanning_edges(problem: Problem, pool: Executor, threads: int) -> tuple[Edges, Twins | None]:
+def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]:
     """Return all edges that are in some minimum spanning tree of the objects, but for links of twins."""
     n, vectors, metric = problem.n_objects, problem.vectors, problem.metric
-    if vectors is None:
+    if problem.given is not None:
         return edges_of_matrix(problem.given, n)
     if is_sparse(vectors) or metric not in KINDS:
         return edges_of_matrix(problem.base_distances(), n)
@@ -62,26 +64,28 @@ def spanning_edges(problem: Problem, pool: Executor, threads: int) -> tuple[Edge
     own = np.flatnonzero(first == np.arange(n)) if first is not None else np.arange(n)
     rows = vectors[own] if first is not None else vectors
     twins = Twins(first, 0.0) if first is not None else None
-    edges = edges_of_vectors(rows, KINDS[metric], problem, pool, threads)
+    edges = edges_of_vectors(rows, KINDS[metric], problem, threads)
     if twins is not None and (edges.weight == 0.0).any():
         raise TooManyTies("different rows at distance 0, which squares of differences cannot tell from equal ones")
     return edges._replace(i=own[edges.i], j=own[edges.j]), twins
 
 
-def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, pool: Executor, threads: int) -> Edges:
+def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: int) -> Edges:
     """Choose by size and dimension; rows are distinct unless compared by direction."""
     n, d = rows.shape
     if n <= SMALL:
         from dataclasses import replace
 
         return edges_of_matrix(replace(problem, n_objects=n, vectors=rows).base_distances(), n)[0]
-    if kind != COSINE and d <= FEW_DIMENSIONS and n > 50_000 * 2.2 ** (d - 5):  # measured: below, products are faster
-        from .kdtree import edges_of_points
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        # the bound was measured: below, products are faster
+        if kind != COSINE and d <= FEW_DIMENSIONS and n > 50_000 * 2.2 ** (d - 5):
+            from .kdtree import edges_of_points
 
-        return edges_of_points(rows, kind, pool, threads)
-    from .sweeps import edges_by_products
+            return edges_of_points(rows, kind, pool, threads)
+        from .sweeps import edges_by_products
 
-    return edges_by_products(rows, kind, pool)
+        return edges_by_products(rows, kind, pool)
 
 
 def memory_of_edges(problem: Problem) -> int:
@@ -114,8 +118,8 @@ def find_twins(vectors: NDArray[Any]) -> NDArray[np.int64] | None:
     Equal rows have equal projections, so one sort of n numbers tells almost always. O(n d + n log n).
     """
     n, d = vectors.shape
-    direction = np.random.default_rng(0).uniform(1.0, 2.0, size=d)
-    projection = np.zeros(n)
+    direction = np.random.default_rng(0).uniform(1.0, 2.0, size=(d,))
+    projection: NDArray[np.float64] = np.zeros(n)
     for k in range(d):  # column by column: the same operations for every row, whatever BLAS would do
         projection += vectors[:, k] * direction[k]
     values = np.sort(projection)
