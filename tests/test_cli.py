@@ -460,7 +460,7 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
     error = process.stderr.read()
     process.stderr.close()
     assert process.wait(60) == 0
-    assert error == b""
+    assert [line for line in error.splitlines() if not line.startswith(b"compiling")] == []
 
 
 def test_exit_codes_reach_the_shell(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,20 @@ def check_given(data: NDArray[Any], names: Names | None) -> tuple[NDArray[Any], 
     if data.dtype.kind != "f":
         data = data.astype(np.float64)
     n = _count_objects(data)
-    scale = max(float(data.max()), -float(data.min())) if data.size else 0.0
-    slack = _rounding(data.dtype) * scale
-    if data.size and float(data.min()) < -slack:
+    low, high = (float(data.min()), float(data.max())) if data.size else (0.0, 0.0)
+    slack = _rounding(data.dtype) * max(high, -low)
+    if low < -slack:
         place = tuple(int(index) for index in np.unravel_index(int(data.argmin()), data.shape))
         raise ValueError(
             explain(
-                f"Negative distance {data.min()} at {place if len(place) > 1 else place[0]}",
+                f"Negative distance {low} at {place if len(place) > 1 else place[0]}",
                 "distances of at least 0",
                 "turn similarities into distances, for example 1 - similarity",
             )
         )
     if data.ndim == 2:
         data = _check_square(data, slack)
-    if data.size and float(data.min()) < 0:
+    if low < 0:
         data = np.maximum(data, 0)
     return data, names, n
 
@@ -85,12 +86,15 @@ def _check_square(data: NDArray[Any], slack: float) -> NDArray[Any]:
                 "turn similarities into distances, or set it with numpy.fill_diagonal(D, 0)",
             )
         )
-    uneven = data != data.T
-    if uneven.any():
-        p, q = np.nonzero(uneven)
-        apart = np.abs(data[p, q] - data[q, p]) > slack
-        if apart.any():
-            i, j = int(p[apart][0]), int(q[apart][0])
+    even = True
+    for rows, columns in _tiles(len(data)):  # a tile and its mirror image fit into the cache together
+        tile, mirrored = data[rows, columns], data[columns, rows].T
+        if (tile == mirrored).all():
+            continue
+        even = False
+        apart = np.argwhere(np.abs(tile - mirrored) > slack)
+        if len(apart):
+            i, j = int(apart[0, 0]) + rows.start, int(apart[0, 1]) + columns.start
             raise ValueError(
                 explain(
                     f"Not symmetric: D[{i}, {j}] = {data[i, j]} but D[{j}, {i}] = {data[j, i]}",
@@ -98,10 +102,17 @@ def _check_square(data: NDArray[Any], slack: float) -> NDArray[Any]:
                     "make it so with (D + D.T) / 2",
                 )
             )
-    if uneven.any() or diagonal.any():  # rounding only: make it exact, in a copy
+    if not even or diagonal.any():  # rounding only: make it exact, in a copy
         data = data / 2 + data.T / 2
         np.fill_diagonal(data, 0)
     return data
+
+
+def _tiles(n: int, size: int = 256) -> Iterator[tuple[slice, slice]]:
+    """Go through the tiles on and above the diagonal of a square matrix."""
+    for top in range(0, n, size):
+        for left in range(top, n, size):
+            yield slice(top, top + size), slice(left, left + size)
 
 
 def agreeing_names(rows: Names | None, columns: Names | None) -> Names | None:

@@ -59,8 +59,9 @@ def first_not_finite(numbers: Any) -> tuple[tuple[int, ...], Any] | None:
         first = int(np.flatnonzero(~np.isfinite(numbers.data))[0])
         row = int(np.searchsorted(numbers.indptr, first, side="right")) - 1
         return (row, int(numbers.indices[first])), numbers.data[first]
-    if numbers.dtype.kind != "f" or np.isfinite(numbers).all():
-        return None
+    with np.errstate(over="ignore", invalid="ignore"):  # a finite sum has finite terms, and needs no second array
+        if numbers.dtype.kind != "f" or np.isfinite(numbers.sum()) or np.isfinite(numbers).all():
+            return None
     place = tuple(int(index) for index in np.argwhere(~np.isfinite(numbers))[0])
     return place, numbers[place]
 

@@ -40,15 +40,15 @@ def make_links(
     """Turn joins, each given by an object of either side, into links between nodes. O(n) on average."""
     links = np.zeros(len(p), dtype=LINK)
     links["distance"], links["level"] = distance, level
-    ends = np.column_stack((p, q)).astype(np.int64)
+    ends: Any = np.column_stack((p, q)).astype(np.int64)
+    sets: list[Any] = [np.arange(n), np.arange(n), np.arange(n), np.ones(n, np.int64)]
+    made: list[Any] = [np.zeros(len(p), np.int64) for _ in range(3)]
     if n <= LARGE:  # lists are quicker than arrays in plain Python
-        left, right, size = [0] * len(p), [0] * len(p), [0] * len(p)
-        _join_nodes(ends.tolist(), *(list(range(n)) for _ in range(3)), [1] * n, left, right, size)
+        made = [array.tolist() for array in made]
+        _join_nodes(ends.tolist(), *(array.tolist() for array in sets), *made)
     else:  # the same lines, compiled
-        left, right, size = (np.zeros(len(p), dtype=np.int64) for _ in range(3))
-        start = np.arange(n)
-        compiled(_join_nodes)(ends, start, start.copy(), start.copy(), np.ones(n, np.int64), left, right, size)
-    links["left"], links["right"], links["size"] = left, right, size
+        compiled(_join_nodes)(ends, *sets, *made)
+    links["left"], links["right"], links["size"] = made
     return links
 
 

@@ -20,6 +20,7 @@ ENGINES: dict[str, tuple[str, str]] = {
     "matrix": ("reliac.engines.matrix", "MatrixEngine"),
     "vectors": ("reliac.engines.vectors", "VectorsEngine"),
     "spatial": ("reliac.engines.spatial", "SpatialEngine"),
+    "spanning": ("reliac.engines.spanning", "SpanningEngine"),
 }
 
 #: Up to so many objects the plain engine is quick enough not to wait for compiled code to load ...
@@ -54,7 +55,7 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
     if n <= (TINY if loaded else SMALL):
         return _asked_for(problem, get_engine("literal"), f"{n} objects: the plain engine is quick enough")
     free = free_memory()
-    passed_over = []
+    passed_over: list[str] = []
     for name in reversed(ENGINES):
         candidate = get_engine(name)
         why_not = candidate.refuses(problem)

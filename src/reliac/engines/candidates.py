@@ -27,12 +27,13 @@ from .entries import (
     LEVEL,
     LIST_LENGTH,
     N_ALIVE,
+    N_GROUPS,
     N_LINKS,
     N_NODES,
     N_PUSHES,
     N_SEARCHED,
     N_TOUCHED,
-    STAMP,
+    REFRESHED,
     compiled,
     follow,
     inlined,
@@ -49,8 +50,11 @@ from .entries import (
 #: Radii are deflated by this share of what they were computed from.
 ROUNDING = 1e-12
 
-#: Why :func:`advance` came back: nothing left to join, lists to fill, or time to report.
-DONE, SEARCH, PAUSE = 0, 1, 2
+#: Why :func:`advance` came back: nothing left to join, lists to fill, time to report, or lists to do in threads.
+DONE, SEARCH, PAUSE, REFRESH, GATHER = range(5)
+
+#: Levels that touch or make more clusters than this have their lists done in threads.
+THICK = 512
 
 #: How the radii of the parts of a group give the radius of the group.
 RADIUS_MIN, RADIUS_MAX, RADIUS_MEAN, RADIUS_PLAIN_MEAN, RADIUS_WARD, RADIUS_NONE = range(6)
@@ -95,13 +99,12 @@ def group_radius(space, lists, rules, parts, distance):
 
 
 @compiled
-def gather_list(space, lists, nodes, work, parts):
+def gather_list(space, lists, nodes, scratch, parts):
     """Give the joined cluster the union of its parts' lists, measured anew and cut to the nearest."""
     head = parts[0]
     own, radius = nodes.node_of[head], lists.radius[head]
-    work.counters[STAMP] += 1
-    stamp = work.counters[STAMP]
-    seen = work.scratch_node
+    scratch.stamp[0] += 1
+    stamp, seen = scratch.stamp[0], scratch.seen
     total = 0
     for part in parts:
         total += lists.count[part]
@@ -257,7 +260,11 @@ def groups_of_links(p, q, d, leader):
 
 @compiled
 def join_groups(space, lists, nodes, work, rules, p, q, d, leader):
-    """Join the groups that the links form: first all spaces, then all lists, since groups may be neighbours."""
+    """Join the groups that the links form, and touch all whose nearest neighbour may have changed.
+
+    The lists come afterwards (:func:`gather_groups`), since groups of one level may be each other's neighbours. Groups
+    that must be searched are noted in ``work.pushes``.
+    """
     ends, bounds, distance_of = groups_of_links(p, q, d, leader)
     for g in range(len(bounds) - 1):
         parts = ends[bounds[g] : bounds[g + 1]]
@@ -274,20 +281,31 @@ def join_groups(space, lists, nodes, work, rules, p, q, d, leader):
         lists.radius[head] = radius
         join_space(space, parts)
     for g in range(len(bounds) - 1):
-        parts = ends[bounds[g] : bounds[g + 1]]
-        head = parts[0]
-        for part in parts:
+        work.bounds[g] = bounds[g]
+        for k in range(bounds[g], bounds[g + 1]):
+            part = work.parts[k] = ends[k]
             while nodes.follower_first[part] >= 0:
                 r = nodes.follower_first[part]
                 unfollow(nodes, r)
                 touch(nodes, work, r)
+        head = ends[bounds[g]]
         touch(nodes, work, head)
         if lists.radius[head] < 0:
-            lists.count[head] = 0
             work.pushes[work.counters[N_PUSHES]] = head
             work.counters[N_PUSHES] += 1
+    work.counters[N_GROUPS] = len(bounds) - 1
+    work.bounds[len(bounds) - 1] = len(ends)
+
+
+@compiled
+def gather_groups(space, lists, nodes, work, scratch, first, stop):
+    """Make the lists of some of the groups just joined; different threads take different groups."""
+    for g in range(first, stop):
+        parts = work.parts[work.bounds[g] : work.bounds[g + 1]]
+        if lists.radius[parts[0]] < 0:
+            lists.count[parts[0]] = 0
         else:
-            gather_list(space, lists, nodes, work, parts)
+            gather_list(space, lists, nodes, scratch, parts)
 
 
 @compiled
@@ -304,26 +322,38 @@ def rows_to_look_at(nodes, work, rules, n):
 
 
 @compiled
-def advance(space, lists, nodes, work, rules, leader, patience):
+def look_up(space, lists, nodes, work, rules, scratch):
+    """Refresh the lists of touched clusters, note those that must be searched, and see who follows whom."""
+    counters = work.counters
+    counters[N_SEARCHED] = 0
+    for k in range(counters[N_TOUCHED]):
+        r = work.touched[k]
+        if nodes.node_of[r] < 0:
+            continue
+        if not counters[REFRESHED]:
+            refresh(space, lists, nodes, scratch, r, rules.radius_rule != RADIUS_NONE)
+        if not certified(lists, work, rules, r):
+            work.searched[counters[N_SEARCHED]] = r
+            counters[N_SEARCHED] += 1
+        elif lists.count[r]:
+            follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
+    counters[REFRESHED] = 0
+
+
+@compiled
+def advance(space, lists, nodes, work, rules, leader, scratch, patience):
     """Run levels until a list runs dry (SEARCH), the rules say stop (DONE), or enough was done (PAUSE).
 
-    Cost of a level: what changed, not n (alpha=1); all living clusters for smaller alpha.
+    Where a level is thick, come back to have lists refreshed (REFRESH) or gathered (GATHER) in threads. Cost of a
+    level: what changed, not n (alpha=1); all living clusters for smaller alpha.
     """
     counters, n, done = work.counters, len(lists.best), 0
     while True:
         if counters[N_PUSHES]:
             return SEARCH
-        counters[N_SEARCHED] = 0
-        for k in range(counters[N_TOUCHED]):
-            r = work.touched[k]
-            if nodes.node_of[r] < 0:
-                continue
-            refresh(space, lists, nodes, work, r, rules.radius_rule != RADIUS_NONE)
-            if not certified(lists, work, rules, r):
-                work.searched[counters[N_SEARCHED]] = r
-                counters[N_SEARCHED] += 1
-            elif lists.count[r]:
-                follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
+        if counters[N_TOUCHED] > THICK and not counters[REFRESHED]:
+            return REFRESH
+        look_up(space, lists, nodes, work, rules, scratch)
         if counters[N_SEARCHED]:
             return SEARCH
         if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
@@ -344,3 +374,6 @@ def advance(space, lists, nodes, work, rules, leader, patience):
             work.distance[first + k], work.level[first + k] = d[k], counters[LEVEL]
         counters[N_LINKS] += len(p)
         join_groups(space, lists, nodes, work, rules, p, q, d, leader)
+        if counters[N_GROUPS] > THICK:
+            return GATHER
+        gather_groups(space, lists, nodes, work, scratch, 0, counters[N_GROUPS])

@@ -22,10 +22,13 @@ CHUNK, EIGHTH = 64, 8
 
 Lists = namedtuple("Lists", "nodes distances start count room radius best")
 Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark")
-Work = namedtuple("Work", "touched searched pushes p q distance level scratch_node counters")
+Work = namedtuple("Work", "touched searched pushes parts bounds p q distance level counters")
+
+#: Marks of one thread: ``seen`` (n,) holds the newest stamp a slot was seen with.
+Scratch = namedtuple("Scratch", "seen stamp")
 
 #: Places in Work.counters.
-N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, STAMP, N_PUSHES = range(8)
+N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, REFRESHED, N_PUSHES, N_GROUPS = range(9)
 
 
 def pair_distance(space, p, q):
@@ -190,7 +193,7 @@ def touch(nodes, work, r):
 
 
 @compiled
-def refresh(space, lists, nodes, work, r, follow_joined):
+def refresh(space, lists, nodes, scratch, r, follow_joined):
     """Bring the list of r up to date: follow joined entries, measure them anew, sort, find the best.
 
     Where every new cluster is pushed into the lists it belongs to, joined entries need not be followed and are
@@ -199,8 +202,8 @@ def refresh(space, lists, nodes, work, r, follow_joined):
     first, radius, own = lists.start[r], lists.radius[r], nodes.node_of[r]
     stop = first + lists.count[r]
     stale = False
-    work.counters[STAMP] += 1
-    stamp, seen = work.counters[STAMP], work.scratch_node
+    scratch.stamp[0] += 1
+    stamp, seen = scratch.stamp[0], scratch.seen
     for e in range(first, stop):
         if nodes.parent[lists.nodes[e]] >= 0:
             stale = True
@@ -226,17 +229,25 @@ def refresh(space, lists, nodes, work, r, follow_joined):
 
 
 @compiled
-def remeasure(space, lists, nodes, work, rows):
+def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
+    """Bring some lists up to date; different threads take different rows."""
+    for r in rows:
+        if nodes.node_of[r] >= 0:
+            refresh(space, lists, nodes, scratch, r, follow_joined)
+
+
+@compiled
+def remeasure(space, lists, nodes, work, scratch, rows):
     """Measure the lists of all living clusters anew, after their space has changed its arithmetic."""
     for r in rows:
         first, kept, own = lists.start[r], lists.start[r], nodes.node_of[r]
-        work.counters[STAMP] += 1
+        scratch.stamp[0] += 1
         for e in range(first, first + lists.count[r]):
             node = living(nodes, lists.nodes[e])
             slot = nodes.slot_of[node]
-            if node == own or work.scratch_node[slot] == work.counters[STAMP]:
+            if node == own or scratch.seen[slot] == scratch.stamp[0]:
                 continue
-            work.scratch_node[slot] = work.counters[STAMP]
+            scratch.seen[slot] = scratch.stamp[0]
             distance = pair_distance(space, r, slot)
             if distance < lists.radius[r]:
                 lists.nodes[kept], lists.distances[kept] = node, distance

@@ -17,20 +17,24 @@ from ..options import Stop
 from ..problem import Problem
 from . import candidates
 from .base import Batch, TooManyTies
-from .candidates import DONE, SEARCH, Rules, advance
+from .candidates import DONE, GATHER, REFRESH, SEARCH, Rules, advance, gather_groups
 from .entries import (
     LEVEL,
     LIST_LENGTH,
     N_ALIVE,
+    N_GROUPS,
     N_LINKS,
     N_NODES,
     N_PUSHES,
     N_SEARCHED,
     N_TOUCHED,
+    REFRESHED,
     Lists,
     Nodes,
+    Scratch,
     Work,
     catch_up,
+    refresh_rows,
 )
 
 #: Entries that a search finds for each list; a little more than a list keeps when it is cut.
@@ -90,15 +94,17 @@ class ListEngine:
             touched=np.empty(n, np.int64),
             searched=np.empty(n, np.int64),
             pushes=np.empty(n, np.int64),
+            parts=np.empty(n, np.int64),
+            bounds=np.empty(n + 1, np.int64),
             p=np.empty(max(n - 1, 0), np.int64),
             q=np.empty(max(n - 1, 0), np.int64),
             distance=np.empty(max(n - 1, 0)),
             level=np.empty(max(n - 1, 0), np.int64),
-            scratch_node=np.zeros(n, np.int64),
-            counters=np.zeros(8, np.int64),
+            counters=np.zeros(9, np.int64),
         )
         self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
         self.leader = np.arange(n, dtype=np.int64)
+        self.scratch = [Scratch(np.zeros(n, np.int64), np.zeros(1, np.int64)) for _ in range(self.threads)]
         self.searches = 0  # rows searched, for the curious
 
     @staticmethod
@@ -161,18 +167,38 @@ class ListEngine:
             self.nodes.mark[alive] = -(level + 2)
             status = SEARCH
             while status != DONE:
-                status = advance(self.space, self.lists, self.nodes, self.work, rules, self.leader, PATIENCE)
+                status = advance(
+                    self.space, self.lists, self.nodes, self.work, rules, self.leader, self.scratch[0], PATIENCE
+                )
                 done = slice(told, int(counters[N_LINKS]))
                 told = done.stop
                 if done.stop > done.start:
                     work = self.work
                     yield Batch(work.level[done], Links(work.p[done], work.q[done], work.distance[done]), None)
-                if status == SEARCH and counters[N_PUSHES]:
+                if status in (REFRESH, GATHER):
+                    self._in_threads_over_lists(status, rules)
+                elif status == SEARCH and counters[N_PUSHES]:
                     slots = self.work.pushes[: counters[N_PUSHES]].copy()
                     counters[N_PUSHES] = 0
                     self.search(slots, push=True)
                 elif status == SEARCH:
                     self.search(self.work.searched[: counters[N_SEARCHED]].copy(), push=False)
+
+    def _in_threads_over_lists(self, status: int, rules: Rules) -> None:
+        """Refresh or gather the lists of a thick level, each thread its share."""
+        space, lists, nodes, work = self.space, self.lists, self.nodes, self.work
+        count = int(work.counters[N_TOUCHED if status == REFRESH else N_GROUPS])
+        cuts = np.linspace(0, count, self.threads + 1).astype(int)
+
+        def share(k: int) -> None:
+            if status == REFRESH:
+                rows = work.touched[cuts[k] : cuts[k + 1]]
+                refresh_rows(space, lists, nodes, self.scratch[k], rows, rules.radius_rule != candidates.RADIUS_NONE)
+            else:
+                gather_groups(space, lists, nodes, work, self.scratch[k], cuts[k], cuts[k + 1])
+
+        self.in_threads(share, range(self.threads))
+        work.counters[REFRESHED] = status == REFRESH
 
     def _rules(self) -> Rules:
         problem = self.problem

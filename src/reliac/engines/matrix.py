@@ -66,7 +66,7 @@ class MatrixEngine(ListEngine):
             next_item=np.full(n, -1),
             weight=weight,
             spread=np.zeros(n),
-            reduction={np.minimum: MINIMUM, np.maximum: MAXIMUM}.get(row.reduction, ADD),
+            reduction=MINIMUM if row.reduction is np.minimum else MAXIMUM if row.reduction is np.maximum else ADD,
             offset=row.offset,
             by_size=row.by_size,
             equal_parts=row.equal_parts,
@@ -193,4 +193,4 @@ class MatrixEngine(ListEngine):
             **flat(target, m), squared=False, factor=np.ones(m), first_item=first, last_item=first.copy(),
             next_item=np.full(m, -1),
         )  # fmt: skip
-        remeasure(self.space, self.lists, self.nodes, self.work, columns)
+        remeasure(self.space, self.lists, self.nodes, self.work, self.scratch[0], columns)

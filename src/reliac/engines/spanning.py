@@ -45,6 +45,11 @@ class SpanningEngine:
         return None
 
     @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whatever it does it does well."""
+        return True
+
+    @staticmethod
     def memory(problem: Problem) -> int:
         """The edges, what finds them, and the replay."""
         return memory_of_edges(problem) + 300 * problem.n_objects

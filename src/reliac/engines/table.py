@@ -80,7 +80,16 @@ def stored_pair(space, p, q):
 @inlined
 def table_pair(space, p, q):
     """Return the distance of two clusters."""
-    stored = stored_pair(space, p, q)
+    i, j = space.first_item[min(p, q)], space.first_item[max(p, q)]
+    if space.next_item[i] < 0 and space.next_item[j] < 0:  # one entry: no loops, so that many can be on their way
+        at = space.offset_of_row[i] + j if i < j else space.offset_of_row[j] + i
+        stored = np.float64(space.base[at])
+        if space.squared:
+            stored *= stored
+        if space.reduction == ADD:
+            stored = space.factor[i] * (space.factor[j] * stored)
+    else:
+        stored = stored_pair(space, p, q)
     if space.reduction != ADD:
         return stored
     w, s = space.weight, space.spread
@@ -134,7 +143,10 @@ def read_row(space, r, scratch):
         f, at = space.factor[i], offset_of_row[i]
         start = 0 if space.square else i + 1
         values, target = base[at + start : at + n], scratch[start:]  # what lies side by side in memory
-        if reduction == ADD:
+        if space.squared:
+            for j in range(len(values)):
+                target[j] += f * (np.float64(values[j]) * np.float64(values[j]))
+        elif reduction == ADD:
             for j in range(len(values)):
                 target[j] += f * values[j]
         elif reduction == MAXIMUM:
@@ -145,6 +157,8 @@ def read_row(space, r, scratch):
                 target[j] = values[j] if values[j] < target[j] else target[j]
         for j in range(0 if start else i, i):  # condensed: the other half of the row, one entry per line of memory
             value = np.float64(base[offset_of_row[j] + i])
+            if space.squared:
+                value *= value
             if reduction == ADD:
                 scratch[j] += f * value
             else:
@@ -174,13 +188,10 @@ def row_of_distances(space, r, columns, scratch, out):
 
     A cluster of one item takes its number from the reduced row, whose sums were made in the same order.
     """
-    reduction, offset, by_size, squared = space.reduction, space.offset, space.by_size, space.squared
+    reduction, offset, by_size = space.reduction, space.offset, space.by_size
     mine, wr, sr = space.first_item[r], space.weight[r], space.spread[r]
     item, weight, spread = columns.item, columns.weight, columns.spread
-    if squared:
-        scratch[:] = 0.0
-    else:
-        read_row(space, r, scratch)
+    read_row(space, r, scratch)
     if reduction != ADD:
         for c in range(len(item)):
             out[c] = scratch[item[c]]
@@ -192,14 +203,22 @@ def row_of_distances(space, r, columns, scratch, out):
             out[c] = from_sums(scratch[item[c]], sr, spread[c], wr, weight[c], offset, by_size)
     next_item, factor = space.next_item, space.factor
     plain = reduction != ADD or (next_item[mine] < 0 and factor[mine] == 1.0)
-    for k in range(len(item) if squared else len(columns.several)):
-        c = k if squared else columns.several[k]
+    for c in columns.several:
         q, j = columns.slots[c], np.int64(item[c])
         if q == r:
             continue
-        if squared or not (plain or q < r):
+        if not (plain or q < r):
             stored = stored_between(
-                space.base, space.offset_of_row, space.square, squared, next_item, factor, reduction, mine, j, r < q
+                space.base,
+                space.offset_of_row,
+                space.square,
+                space.squared,
+                next_item,
+                factor,
+                reduction,
+                mine,
+                j,
+                r < q,
             )
         elif reduction == ADD:  # the reduced row holds the inner sums
             stored = factor[j] * scratch[j]

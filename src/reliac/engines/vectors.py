@@ -77,13 +77,9 @@ def _moments_join(space, parts):
         space.weight[head] = wp + wq
 
 
-register_space(
-    Moments,
-    lambda space, p, q: _pair(space, p, q),
-    lambda space, parts: _join(space, parts),
-)
 _pair = inlined(_moments_pair)
 _join = compiled(_moments_join)
+register_space(Moments, lambda space, p, q: _pair(space, p, q), lambda space, parts: _join(space, parts))
 
 
 @compiled
