@@ -28,6 +28,7 @@ ORDER = [
     "algorithm",
     "engines.literal",
     "engines.entries",
+    "engines.scans",
     "engines.candidates",
     "engines.lists",
     "engines.table",

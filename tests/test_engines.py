@@ -112,7 +112,8 @@ def test_the_scale_of_the_data_does_not_matter(engine, scale):
 
 @pytest.mark.parametrize("engine", FAST)
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_one_and_two_threads_give_the_same_bits(engine, criterion):
+def test_one_and_two_threads_give_the_same_bits(engine, criterion, monkeypatch):
+    monkeypatch.setattr("reliac.engines.lists.WORTH_THREADS", 0)
     X = blobs(8, n=900, d=8)
     if get_engine(engine).refuses(make_problem(X, criterion)):
         pytest.skip("not this engine")
@@ -158,6 +159,15 @@ def test_given_whole_distances_give_the_literal_engines_links_bit_for_bit(criter
             if criterion in GEOMETRIC:  # squares of distances that no points have: sums are exact, quotients too
                 assert np.array_equal(fast.links["level"], literal.links["level"])
             assert np.array_equal(fast.links, literal.links)
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
+def test_many_equal_rows_give_the_literal_engines_links_bit_for_bit(engine, criterion, alpha):
+    X = np.repeat([[0.0], [1.0], [3.0], [70.0]], [60, 2, 45, 1], axis=0)[np.random.default_rng(1).permutation(108)]
+    fast, literal = both(engine, X, criterion, alpha=alpha)
+    assert np.array_equal(fast.links, literal.links)
 
 
 def test_cosine_average_needs_no_matrix():

@@ -17,9 +17,6 @@ from ..criteria import equal_shares
 #: Entries that a list keeps when it is cut.
 LIST_LENGTH = 16
 
-#: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
-CHUNK, EIGHTH = 64, 8
-
 Lists = namedtuple("Lists", "nodes distances start count room radius best")
 Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark")
 Work = namedtuple("Work", "touched searched pushes parts bounds p q distance level counters")
@@ -62,43 +59,6 @@ def register_space(space_type, pair, join):
 compiled = nb.njit(cache=True, nogil=True)
 inlined = nb.njit(cache=True, nogil=True, forceinline=True)  # small, called in inner loops with many arrays
 shares_of_parts = nb.njit(cache=True, nogil=True)(equal_shares)
-
-
-@compiled
-def insert(bound, place, value, where):
-    """Enter a value into the sorted smallest values; the largest falls out."""
-    e = len(bound) - 1
-    while e > 0 and bound[e - 1] > value:
-        bound[e], place[e] = bound[e - 1], place[e - 1]
-        e -= 1
-    bound[e], place[e] = value, where
-
-
-@compiled
-def scan_values(values, first, own, bound, place):
-    """Keep the smallest of a run of values, but for the one at ``own``.
-
-    A chunk is compared as a whole; in one that holds a small value, so are its eighths, and only then single values.
-    """
-    last = len(bound) - 1
-    for start in range(0, len(values), CHUNK):
-        chunk, threshold, hits = values[start : start + CHUNK], bound[last], 0
-        if len(chunk) == CHUNK:
-            for j in range(CHUNK):
-                hits += chunk[j] < threshold
-            if not hits:
-                continue
-        for begin in range(0, len(chunk), EIGHTH):
-            part, threshold, hits = chunk[begin : begin + EIGHTH], bound[last], 0
-            if len(part) == EIGHTH:
-                for j in range(EIGHTH):
-                    hits += part[j] < threshold
-                if not hits:
-                    continue
-            for j in range(len(part)):
-                where = first + start + begin + j
-                if part[j] < bound[last] and where != own:
-                    insert(bound, place, part[j], where)
 
 
 @inlined

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,11 @@ from .entries import (
 SEARCH_LENGTH = LIST_LENGTH + 4
 
 #: Clusters looked at in compiled code before Python gets a word: progress, Ctrl-C.
-PATIENCE = 2_000_000
+PATIENCE = 100_000
 
+
+#: Fewer objects than this are done sooner by one thread than threads are started.
+WORTH_THREADS = 2000
 
 #: Objects of the problem that loads the compiled code, and the engines that have done so.
 FEW = 24
@@ -67,8 +71,8 @@ class ListEngine:
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         self.problem = problem
-        self.threads = n_threads(n_jobs)
         n = problem.n_objects
+        self.threads = n_threads(n_jobs) if n >= WORTH_THREADS else 1
         length = n * SEARCH_LENGTH
         self.lists = Lists(
             nodes=np.zeros(length, np.int32),
@@ -230,7 +234,13 @@ class ListEngine:
         self.end_of_lists += length
 
     def set_list(self, r: int, slots: NDArray[np.int64], distances: NDArray[np.float64], radius: float) -> None:
-        """Replace a list."""
+        """Replace a list.
+
+        Of very many at distance 0 the first is enough where all reliable links are taken, or one: they are each other's
+        nearest, and joining them pair by pair in order means joining each to the first.
+        """
+        if len(slots) > SEARCH_LENGTH and distances[-1] == 0 and self.problem.alpha in (0.0, 1.0):
+            slots, distances = slots.min(keepdims=True), distances[:1]
         self.give_room(r, len(slots))
         first = self.lists.start[r]
         self.lists.nodes[first : first + len(slots)] = self.nodes.node_of[slots]
@@ -262,9 +272,15 @@ def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[N
 
 def one_blas_thread() -> Any:
     """Limit BLAS to one thread: blocks run in our own pool, and two pools would fight."""
-    from threadpoolctl import threadpool_limits
+    return _controller().limit(limits=1, user_api="blas")
 
-    return threadpool_limits(1, "blas")
+
+@cache
+def _controller() -> Any:
+    """Look up the loaded BLAS libraries once: it takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def radius_rule(problem: Problem) -> int:

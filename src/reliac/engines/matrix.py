@@ -17,6 +17,7 @@ from ..metrics import comes_in_blocks, fill_block
 from ..problem import Problem
 from .entries import remeasure
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
+from .scans import merge_scans, scan_condensed, scan_square
 from .table import (
     ADD,
     MAXIMUM,
@@ -26,13 +27,10 @@ from .table import (
     fill_lists,
     flat,
     fold,
-    merge_scans,
     pack_columns,
     places_of_items,
     push_rows,
     row_of_distances,
-    scan_condensed,
-    scan_square,
     search_rows,
 )
 

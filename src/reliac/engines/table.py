@@ -14,18 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import distance_from_sums
-from .entries import (
-    CHUNK,
-    EIGHTH,
-    compiled,
-    inlined,
-    insert,
-    pair_distance,
-    push,
-    register_space,
-    scan_values,
-    shares_of_parts,
-)
+from .entries import compiled, inlined, pair_distance, push, register_space, shares_of_parts
+from .scans import scan_values
 
 MINIMUM, MAXIMUM, ADD = range(3)
 
@@ -232,57 +222,6 @@ def row_of_distances(space, r, columns, scratch, out):
                 stored = max(stored, scratch[j]) if reduction == MAXIMUM else min(stored, scratch[j])
         out[c] = from_sums(stored, sr, spread[c], wr, weight[c], offset, by_size) if reduction == ADD else stored
     out[np.searchsorted(columns.slots, r)] = np.inf
-
-
-@compiled
-def scan_square(base, n, first, bound, place):
-    """The smallest entries of rows ``first``, first + 1, ... of a square matrix."""
-    for i in range(len(bound)):
-        scan_values(base[(first + i) * n : (first + i + 1) * n], 0, first + i, bound[i], place[i])
-
-
-@compiled
-def scan_condensed(base, n, first, stop, bound, place):
-    """The smallest entries of all rows, from rows ``first`` to ``stop`` of a condensed matrix, seen from both sides."""
-    last = bound.shape[1] - 1
-    threshold = bound[:, last].copy()
-    for i in range(first, stop):
-        at = n * i - i * (i + 1) // 2
-        values, others = base[at : at + n - i - 1], threshold[i + 1 :]
-        for start in range(0, len(values), CHUNK):
-            own, chunk, limits = bound[i, last], values[start : start + CHUNK], others[start : start + CHUNK]
-            hits = 0
-            if len(chunk) == CHUNK:
-                for j in range(CHUNK):
-                    hits += (chunk[j] < own) | (chunk[j] < limits[j])
-                if not hits:
-                    continue
-            for begin in range(0, len(chunk), EIGHTH):
-                own, part, limit = bound[i, last], chunk[begin : begin + EIGHTH], limits[begin : begin + EIGHTH]
-                hits = 0
-                if len(part) == EIGHTH:
-                    for j in range(EIGHTH):
-                        hits += (part[j] < own) | (part[j] < limit[j])
-                    if not hits:
-                        continue
-                for j in range(len(part)):
-                    other = i + 1 + start + begin + j
-                    if part[j] < bound[i, last]:
-                        insert(bound[i], place[i], part[j], other)
-                    if part[j] < limit[j]:
-                        insert(bound[other], place[other], part[j], i)
-                        limit[j] = bound[other, last]
-        threshold[i] = bound[i, last]
-
-
-@compiled
-def merge_scans(bound, place, other_bound, other_place):
-    """Join two sets of smallest entries."""
-    last = bound.shape[1] - 1
-    for i in range(len(bound)):
-        for e in range(last + 1):
-            if other_bound[i, e] < bound[i, last]:
-                insert(bound[i], place[i], other_bound[i, e], other_place[i, e])
 
 
 @compiled

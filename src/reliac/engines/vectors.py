@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .entries import CHUNK, compiled, inlined, pair_distance, push, register_space, scan_values, shares_of_parts
+from .entries import compiled, inlined, pair_distance, push, register_space, shares_of_parts
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
+from .scans import CHUNK, scan_values
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
@@ -252,6 +253,7 @@ class VectorsEngine(ListEngine):
         place = np.full((len(slots), SEARCH_LENGTH + 1), -1, np.int32)
         scale = space.scale * self.unit**2 * (1 - 16 * float(np.finfo(kind).eps))
         weights = self.weights.astype(kind)
+        by_size = space.by_size and (push or not self.equal_weights)  # equal weights do not change the order
         with np.errstate(over="ignore"):  # too far for this number type is as good as infinite
             radius = (self.radius_before / scale * (1 + 1e-6)).astype(kind)
         reached = np.zeros((len(slots) * (64 if push else 0) + 1, 2), np.int64)
@@ -260,15 +262,17 @@ class VectorsEngine(ListEngine):
                 tile = slice(start, start + COLUMNS)
                 products = left @ means[tile].T
                 select_block(
-                    products, start, own, offset, weight, weights[tile], space.by_size, bound, place,
+                    products, start, own, offset, weight, weights[tile], by_size, bound, place,
                     radius[tile], push, reached,
                 )  # fmt: skip
             if reached[-1, 0] < len(reached):
                 break
             reached = np.zeros((int(reached[-1, 0]) + 2, 2), np.int64)
             bound[:], place[:] = np.inf, -1
-        if not space.by_size:
+        if not by_size:
             bound += offset[:, None]
+            if space.by_size:
+                bound *= (weight * weights[0] / (weight + weights[0]))[:, None]
         failed = np.zeros(len(slots), bool)
         factor = self.problem.tie_factor
         decide(space, self.lists, self.nodes, slots, self.columns, bound, place, scale, factor, failed)
@@ -308,6 +312,7 @@ class VectorsEngine(ListEngine):
             kept = changed[~gone]
             self.means[self.position[kept]] = self._means(kept, np.float32)
             self.weights[self.position[kept]] = self.space.weight[kept]
+        self.equal_weights = bool((self.weights == self.weights[0]).all())
         extra = self.means[:, -1]
         self.largest_norm = float(np.sqrt(extra[extra < GONE].max(initial=0)))
 

@@ -1,0 +1,96 @@
+"""The smallest values of long runs of numbers, and where they are: what every search comes down to."""
+
+from __future__ import annotations
+
+from .entries import compiled
+
+#: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
+CHUNK, EIGHTH = 64, 8
+
+
+@compiled
+def insert(bound, place, value, where):
+    """Enter a value into the sorted smallest values; the largest falls out."""
+    e = len(bound) - 1
+    while e > 0 and bound[e - 1] > value:
+        bound[e], place[e] = bound[e - 1], place[e - 1]
+        e -= 1
+    bound[e], place[e] = value, where
+
+
+@compiled
+def scan_values(values, first, own, bound, place):
+    """Keep the smallest of a run of values, but for the one at ``own``.
+
+    A chunk is compared as a whole; in one that holds a small value, so are its eighths, and only then single values.
+    """
+    last = len(bound) - 1
+    for start in range(0, len(values), CHUNK):
+        chunk, threshold, hits = values[start : start + CHUNK], bound[last], 0
+        if len(chunk) == CHUNK:
+            for j in range(CHUNK):
+                hits += chunk[j] < threshold
+            if not hits:
+                continue
+        for begin in range(0, len(chunk), EIGHTH):
+            part, threshold, hits = chunk[begin : begin + EIGHTH], bound[last], 0
+            if len(part) == EIGHTH:
+                for j in range(EIGHTH):
+                    hits += part[j] < threshold
+                if not hits:
+                    continue
+            for j in range(len(part)):
+                where = first + start + begin + j
+                if part[j] < bound[last] and where != own:
+                    insert(bound, place, part[j], where)
+
+
+@compiled
+def scan_square(base, n, first, bound, place):
+    """The smallest entries of rows ``first``, first + 1, ... of a square matrix."""
+    for i in range(len(bound)):
+        scan_values(base[(first + i) * n : (first + i + 1) * n], 0, first + i, bound[i], place[i])
+
+
+@compiled
+def scan_condensed(base, n, first, stop, bound, place):
+    """The smallest entries of all rows, from rows ``first`` to ``stop`` of a condensed matrix, seen from both sides."""
+    last = bound.shape[1] - 1
+    threshold = bound[:, last].copy()
+    for i in range(first, stop):
+        at = n * i - i * (i + 1) // 2
+        values, others = base[at : at + n - i - 1], threshold[i + 1 :]
+        for start in range(0, len(values), CHUNK):
+            own, chunk, limits = bound[i, last], values[start : start + CHUNK], others[start : start + CHUNK]
+            hits = 0
+            if len(chunk) == CHUNK:
+                for j in range(CHUNK):
+                    hits += (chunk[j] < own) | (chunk[j] < limits[j])
+                if not hits:
+                    continue
+            for begin in range(0, len(chunk), EIGHTH):
+                own, part, limit = bound[i, last], chunk[begin : begin + EIGHTH], limits[begin : begin + EIGHTH]
+                hits = 0
+                if len(part) == EIGHTH:
+                    for j in range(EIGHTH):
+                        hits += (part[j] < own) | (part[j] < limit[j])
+                    if not hits:
+                        continue
+                for j in range(len(part)):
+                    other = i + 1 + start + begin + j
+                    if part[j] < bound[i, last]:
+                        insert(bound[i], place[i], part[j], other)
+                    if part[j] < limit[j]:
+                        insert(bound[other], place[other], part[j], i)
+                        limit[j] = bound[other, last]
+        threshold[i] = bound[i, last]
+
+
+@compiled
+def merge_scans(bound, place, other_bound, other_place):
+    """Join two sets of smallest entries."""
+    last = bound.shape[1] - 1
+    for i in range(len(bound)):
+        for e in range(last + 1):
+            if other_bound[i, e] < bound[i, last]:
+                insert(bound[i], place[i], other_bound[i, e], other_place[i, e])
