@@ -37,6 +37,9 @@ from .table import (
 #: Contract when this share of the items is left as clusters.
 CONTRACT = 0.6
 
+#: The same for condensed input, whose columns are slow to read, where every new cluster is searched: at once.
+CONTRACT_AT_ONCE = 0.95
+
 #: Rows whose distances are held at once when new clusters are pushed into lists.
 ROWS = 64
 
@@ -98,7 +101,14 @@ class MatrixEngine(ListEngine):
         """The contracted matrix; computed distances, if there are none given; lists."""
         n = problem.n_objects
         computed = 0 if problem.given is not None else 8 * n * n
-        return int(CONTRACT**2 * 8 * n * n) + computed + n * (12 * SEARCH_LENGTH + 300)
+        square = problem.given is None or problem.given.ndim == 2
+        contracted = int(MatrixEngine._share(problem, square) ** 2 * 8 * n * n)
+        return contracted + computed + n * (12 * SEARCH_LENGTH + 300)
+
+    @staticmethod
+    def _share(problem: Problem, square: bool) -> float:
+        """Return the share of items left as clusters at which the matrix is contracted."""
+        return CONTRACT if square or problem.criterion.reducible else CONTRACT_AT_ONCE
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists from whole rows."""
@@ -175,7 +185,7 @@ class MatrixEngine(ListEngine):
     def _contract(self) -> None:
         """Make one item of every cluster, when enough items have gone; measure all lists anew on the new matrix."""
         space, n = self.space, len(self.space.factor)
-        if self.n_clusters > CONTRACT * n or n < 256:
+        if self.n_clusters > self._share(self.problem, space.square) * n or n < 256:
             return
         columns = self.alive
         m = len(columns)
