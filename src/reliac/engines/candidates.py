@@ -87,7 +87,7 @@ def group_radius(space, lists, rules, parts, distance):
         total, weight, weighted = total + r, weight + w, weighted + r * w
     if rule == RADIUS_MIN:
         return smallest
-    if rule == RADIUS_MAX:
+    if rule == RADIUS_MAX or total == np.inf:  # a part that lists everybody lends its list
         return largest
     if rule == RADIUS_MEAN:
         return weighted / weight * (1 - ROUNDING)
