@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import multiprocessing
 import os
 import platform
-import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -57,22 +58,34 @@ def best_of(function: Callable[[], object], times: int = 3) -> float:
     return best
 
 
-def peak_memory(function: Callable[[], object]) -> int:
-    """Bytes by which the peak of a new process exceeds what it held when the work began."""
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
+MEMORY = """
+import sys
+import numpy as np
+import reliac
 
-    def work() -> None:
-        with open("/proc/self/statm") as numbers:
-            before = int(numbers.read().split()[1]) * resource.getpagesize()
-        function()
-        queue.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before)
+def status(name):
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
-    process = context.Process(target=work)
-    process.start()
-    peak = queue.get()
-    process.join()
-    return int(peak)
+X = np.load(sys.argv[1])
+options = eval(sys.argv[3])
+few = X[:3000] if X.ndim == 2 else X[: 2000 * 1999 // 2]
+reliac.cluster(few, sys.argv[2], **options)  # compiled code is loaded
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # forget the peak so far
+before = status("VmRSS")
+reliac.cluster(X, sys.argv[2], **options)
+print(status("VmHWM") - before)
+"""
+
+
+def peak_memory(X: np.ndarray, criterion: str, **options: object) -> int:
+    """Bytes by which the peak of a new process exceeds what it held, input included, when the call began (Linux)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "X.npy"
+        np.save(path, X)
+        command = [sys.executable, "-c", MEMORY, str(path), criterion, repr(options)]
+        return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def machine() -> str:

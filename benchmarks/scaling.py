@@ -36,7 +36,7 @@ def main() -> None:
             seconds.append(best_of(lambda X=X, criterion=criterion: reliac.cluster(X, criterion), 2))
             print(name, n, f"{seconds[-1]:.2f} s", flush=True)
         exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-        peak = "" if arguments.quick else f"{peak_memory(lambda X=X, c=criterion: reliac.cluster(X, c)) / 2**20:.0f} MB"
+        peak = "" if arguments.quick else f"{peak_memory(X, criterion) / 2**20:.0f} MB"
         times = ", ".join(f"{second:.2f}" for second in seconds)
         rows.append([name, ", ".join(map(str, sizes)), times, f"{exponent:.2f}", f"{limit}", peak])
         curves[name] = (sizes, seconds)
