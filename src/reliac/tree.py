@@ -194,7 +194,7 @@ class ClusterTree:
         chosen clusters gives. ``max_level`` counts all levels of the result from 0, those made before included.
 
         ``X`` is needed only for a tree that comes from a file or a pickle, and ``metric`` only if such a tree was
-        made with a function. A tree made in this session keeps a reference to its X: do not change X in place
+        made with a function. A tree made in this process keeps a reference to its X: do not change X in place
         before developing. Data other than the tree's own are refused.
         """
         from .runs import develop

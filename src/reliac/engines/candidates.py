@@ -29,7 +29,6 @@ from .entries import (
     N_ALIVE,
     N_GROUPS,
     N_LINKS,
-    N_NODES,
     N_PUSHES,
     N_SEARCHED,
     N_TOUCHED,
@@ -39,6 +38,7 @@ from .entries import (
     inlined,
     join_space,
     living,
+    make_node,
     pair_distance,
     refresh,
     sort_entries,
@@ -268,17 +268,11 @@ def join_groups(space, lists, nodes, work, rules, p, q, d, leader):
     ends, bounds, distance_of = groups_of_links(p, q, d, leader)
     for g in range(len(bounds) - 1):
         parts = ends[bounds[g] : bounds[g + 1]]
-        head = parts[0]
         radius = group_radius(space, lists, rules, parts, distance_of[g])
-        node = work.counters[N_NODES]
-        work.counters[N_NODES] += 1
-        work.counters[N_ALIVE] -= len(parts) - 1
         for part in parts:
-            nodes.parent[nodes.node_of[part]] = node
-            nodes.node_of[part] = -1
             unfollow(nodes, part)
-        nodes.node_of[head], nodes.slot_of[node] = node, head
-        lists.radius[head] = radius
+        make_node(nodes, work, parts)
+        lists.radius[parts[0]] = radius
         join_space(space, parts)
     for g in range(len(bounds) - 1):
         work.bounds[g] = bounds[g]

@@ -217,9 +217,9 @@ def remeasure(space, lists, nodes, work, scratch, rows):
         touch(nodes, work, r)
 
 
-@compiled
-def catch_up(space, nodes, work, parts):
-    """Join one group without lists: how an engine takes over levels that were made before."""
+@inlined
+def make_node(nodes, work, parts):
+    """Let the parts die and a new node take the slot of the first."""
     node = work.counters[N_NODES]
     work.counters[N_NODES] += 1
     work.counters[N_ALIVE] -= len(parts) - 1
@@ -227,7 +227,23 @@ def catch_up(space, nodes, work, parts):
         nodes.parent[nodes.node_of[part]] = node
         nodes.node_of[part] = -1
     nodes.node_of[parts[0]], nodes.slot_of[node] = node, parts[0]
+
+
+@compiled
+def catch_up(space, nodes, work, parts):
+    """Join one group without lists: how an engine takes over levels that were made before."""
+    make_node(nodes, work, parts)
     join_space(space, parts)
+
+
+@inlined
+def insert_entry(lists, first, count, node, distance):
+    """Enter a cluster into the sorted list of ``count`` entries that begins at ``first``."""
+    e = first + count
+    while e > first and lists.distances[e - 1] > distance:
+        lists.nodes[e], lists.distances[e] = lists.nodes[e - 1], lists.distances[e - 1]
+        e -= 1
+    lists.nodes[e], lists.distances[e] = node, distance
 
 
 @compiled
@@ -242,11 +258,7 @@ def push(lists, nodes, work, r, node, distance):
         while count and lists.distances[first + count - 1] >= lists.radius[r]:
             count -= 1
     if distance < lists.radius[r]:
-        e = first + count
-        while e > first and lists.distances[e - 1] > distance:
-            lists.nodes[e], lists.distances[e] = lists.nodes[e - 1], lists.distances[e - 1]
-            e -= 1
-        lists.nodes[e], lists.distances[e] = node, distance
+        insert_entry(lists, first, count, node, distance)
         count += 1
     lists.count[r] = count
     touch(nodes, work, r)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import distance_from_sums
-from .entries import compiled, inlined, pair_distance, push, register_space, shares_of_parts
+from .entries import compiled, inlined, insert_entry, pair_distance, push, register_space, shares_of_parts
 from .scans import scan_values
 
 MINIMUM, MAXIMUM, ADD = range(3)
@@ -239,11 +239,7 @@ def fill_lists(space, lists, nodes, slots, columns, place, tie_factor, failed):
             q = columns[place[k, e]]
             distance = pair_distance(space, r, q)
             if distance < radius:
-                j = first + count
-                while j > first and lists.distances[j - 1] > distance:
-                    lists.nodes[j], lists.distances[j] = lists.nodes[j - 1], lists.distances[j - 1]
-                    j -= 1
-                lists.nodes[j], lists.distances[j] = nodes.node_of[q], distance
+                insert_entry(lists, first, count, nodes.node_of[q], distance)
                 count += 1
         lists.count[r], lists.radius[r] = count, radius
         failed[k] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)

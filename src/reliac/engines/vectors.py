@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .entries import compiled, inlined, pair_distance, push, register_space, shares_of_parts
+from .entries import compiled, inlined, insert_entry, pair_distance, push, register_space, shares_of_parts
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
 from .scans import CHUNK, scan_values
 
@@ -139,11 +139,7 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
                 break
             distance = pair_distance(space, r, q)
             if distance < radius:
-                j = first + count
-                while j > first and lists.distances[j - 1] > distance:
-                    lists.nodes[j], lists.distances[j] = lists.nodes[j - 1], lists.distances[j - 1]
-                    j -= 1
-                lists.nodes[j], lists.distances[j] = nodes.node_of[q], distance
+                insert_entry(lists, first, count, nodes.node_of[q], distance)
                 count += 1
         lists.count[r], lists.radius[r] = count, radius
         failed[i] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
