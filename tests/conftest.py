@@ -17,3 +17,15 @@ def data_folder() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("RELIAC_DATA does not name a folder of data sets")
     return Path(folder)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line in this process, check its exit code, and return what it printed."""
+    from reliac.cli import main
+
+    def run_command(*args, status=0):
+        assert main([str(arg) for arg in args]) == status
+        return capsys.readouterr()
+
+    return run_command

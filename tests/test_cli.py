@@ -35,15 +35,6 @@ def plain(tmp_path):
     return str(path)
 
 
-@pytest.fixture
-def run(capsys):
-    def run_command(*args, status=0):
-        assert main([str(arg) for arg in args]) == status
-        return capsys.readouterr()
-
-    return run_command
-
-
 def parsed(text, delimiter=","):
     return list(csv.reader(io.StringIO(text), delimiter=delimiter))
 

@@ -25,15 +25,6 @@ def plain(tmp_path):
 
 
 @pytest.fixture
-def run(capsys):
-    def run_command(*args, status=0):
-        assert main([str(arg) for arg in args]) == status
-        return capsys.readouterr()
-
-    return run_command
-
-
-@pytest.fixture
 def refused(capsys):
     """Run a command that argparse refuses, and return what it says."""
 
