@@ -21,6 +21,7 @@ import numpy as np
 
 from .candidates import ROUNDING
 from .entries import compiled, inlined, pair_distance, push
+from .scans import select
 
 #: points (m, d + 2): mean, weight, spread per pair; slots (m,): -1 if gone; place (n,): position of a slot, -1 if none.
 #: boxes (2^(depth + 1), 2 d + 3): lowest and highest means, smallest weight and spread, largest radius.
@@ -54,33 +55,6 @@ def new_tree(space, points, slots, n):
 
 
 # --- building ---
-
-
-@compiled
-def select(points, slots, start, stop, middle, k):
-    """Reorder positions so that column k is split at ``middle``: Hoare's quickselect, O(stop - start) expected."""
-    low, high = start, stop - 1
-    while low < high:
-        a, b, c = points[low, k], points[(low + high) >> 1, k], points[high, k]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while points[i, k] < pivot:
-                i += 1
-            while points[j, k] > pivot:
-                j -= 1
-            if i <= j:
-                for column in range(points.shape[1]):
-                    points[i, column], points[j, column] = points[j, column], points[i, column]
-                slots[i], slots[j] = slots[j], slots[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return
 
 
 @compiled

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .base import TooManyTies
 from .entries import compiled
+from .scans import select
 from .trees import ROOTED, Edges, Forest
 
 #: Points in a leaf.
@@ -41,32 +42,6 @@ Tree = namedtuple("Tree", "blocks low high object_at rooted")
 #: ``best`` (at places that lead components): the lightest edge that is known to leave. ``kin`` of a node: the component
 #: of all its points, -1 if they differ.
 Round = namedtuple("Round", "component bound nearest best kin")
-
-
-@compiled
-def split_at_median(points, order, first, last, middle, axis):
-    """Move points so that those before ``middle`` are not above it on one axis. O(last - first) on average."""
-    left, right = first, last - 1
-    while left < right:
-        pivot = points[(left + right) // 2, axis]
-        i, j = left, right
-        while i <= j:
-            while points[i, axis] < pivot:
-                i += 1
-            while points[j, axis] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                for k in range(points.shape[1]):
-                    points[i, k], points[j, k] = points[j, k], points[i, k]
-                i += 1
-                j -= 1
-        if middle <= j:
-            right = j
-        elif middle >= i:
-            left = i
-        else:
-            return
 
 
 @compiled
@@ -91,7 +66,7 @@ def build(points, order, low, high, node, levels):
                 if high[m, k] - low[m, k] > high[m, axis] - low[m, axis]:
                     axis = k
             if span > 1:
-                split_at_median(points, order, first, last, (leaf + span // 2) * n // leaves, axis)
+                select(points, order, first, last, (leaf + span // 2) * n // leaves, axis)
 
 
 @compiled

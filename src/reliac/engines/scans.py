@@ -1,4 +1,4 @@
-"""The smallest values of long runs of numbers, and where they are: what every search comes down to."""
+"""The smallest values of long runs of numbers, and where they are; what every search comes down to."""
 
 from __future__ import annotations
 
@@ -94,3 +94,30 @@ def merge_scans(bound, place, other_bound, other_place):
         for e in range(last + 1):
             if other_bound[i, e] < bound[i, last]:
                 insert(bound[i], place[i], other_bound[i, e], other_place[i, e])
+
+
+@compiled
+def select(points, order, start, stop, middle, k):
+    """Reorder rows, and ``order`` with them, so that column k is split at ``middle``. Quickselect: O(stop - start)."""
+    low, high = start, stop - 1
+    while low < high:
+        a, b, c = points[low, k], points[(low + high) >> 1, k], points[high, k]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while points[i, k] < pivot:
+                i += 1
+            while points[j, k] > pivot:
+                j -= 1
+            if i <= j:
+                for column in range(points.shape[1]):
+                    points[i, column], points[j, column] = points[j, column], points[i, column]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
