@@ -32,6 +32,8 @@ ORDER = [
     "engines.candidates",
     "engines.lists",
     "engines.table",
+    "engines.rows",
+    "engines.contraction",
     "engines.matrix",
     "engines.disk",
     "engines.vectors",

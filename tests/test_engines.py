@@ -161,6 +161,22 @@ def test_given_whole_distances_give_the_literal_engines_links_bit_for_bit(criter
             assert np.array_equal(fast.links, literal.links)
 
 
+@pytest.mark.parametrize("make", [noise, growing_gaps, lambda: blobs(3, n=700, d=6)], ids=["noise", "gaps", "blobs"])
+@pytest.mark.parametrize("form", ["square", "condensed", "vectors"])
+@pytest.mark.parametrize("criterion", [name for name in CRITERIA if name != "single"])
+def test_a_matrix_of_ones_own_is_kept_in_place_and_a_given_one_is_left_alone(criterion, form, make):
+    """Noise and gaps let one cluster swallow the others one by one: its rows are many, so contraction comes early."""
+    X = make()
+    D = pdist(X)
+    given = {"square": squareform(D), "condensed": D, "vectors": X}[form]
+    before, options = given.copy(), {"metric": "euclidean" if form == "vectors" else "precomputed"}
+    fast, literal = both("matrix", given, criterion, **options)
+    for field in ("left", "right", "level"):
+        assert np.array_equal(fast.links[field], literal.links[field])
+    np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
+    assert np.array_equal(given, before)
+
+
 @pytest.mark.parametrize("engine", FAST)
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])

@@ -2,7 +2,8 @@
 
 A cluster's distance to another is reduced from the entries between their items when it is asked for. When 60 % of
 the clusters are left, one streaming pass contracts the matrix to one item per cluster, so lists of items stay
-short.
+short. The contracted matrix is the engine's own: it shrinks in place, and where every new cluster is searched anyway
+(centroid, median), rows are joined in it as clusters are.
 """
 
 from __future__ import annotations
@@ -15,33 +16,24 @@ from numpy.typing import NDArray
 
 from ..metrics import comes_in_blocks, fill_block
 from ..problem import Problem
+from .contraction import contract_rows, fold, items_of, join_rows, places_of_items, settle, turn_over
 from .entries import remeasure
-from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
-from .scans import merge_scans, scan_condensed, scan_square
-from .table import (
-    ADD,
-    MAXIMUM,
-    MINIMUM,
-    Table,
-    contract_rows,
-    fill_lists,
-    flat,
-    fold,
-    pack_columns,
-    places_of_items,
-    push_rows,
-    row_of_distances,
-    search_rows,
-)
+from .lists import SEARCH_LENGTH, WORTH_THREADS, ListEngine, n_threads, nearest_of_row
+from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows
+from .scans import CHUNK, merge_scans, scan_condensed, scan_square
+from .table import ADD, MAXIMUM, MINIMUM, Table, flat
 
-#: Contract when this share of the items is left as clusters.
+#: Contract when this share of the items is left as clusters ...
 CONTRACT = 0.6
 
-#: The same for condensed input, whose columns are slow to read, where every new cluster is searched: at once.
+#: ... or at once where every new cluster is searched and half of its row lies one entry in each line of memory ...
 CONTRACT_AT_ONCE = 0.95
 
-#: Rows whose distances are held at once when new clusters are pushed into lists.
-ROWS = 64
+#: ... or when clusters of several items had their rows read so often that it would have paid: rows per item.
+WORTH_CONTRACTING = 2
+
+#: Rows of distances held at once by each thread.
+ROWS = 32
 
 #: Rows of distances computed from vectors at once.
 BLOCK = 256
@@ -55,6 +47,7 @@ class MatrixEngine(ListEngine):
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
         row, n = problem.criterion, problem.n_objects
+        self.own: NDArray[Any] | None = None  # a square matrix that may be written to
         base, squared = self._base(problem)
         weight = np.ones(n) if row.equal_parts or row.reduction is not np.add else problem.weights.copy()
         self.plain = bool((weight == weight[0]).all())
@@ -73,6 +66,8 @@ class MatrixEngine(ListEngine):
             equal_parts=row.equal_parts,
         )
         self.untouched = True
+        self.extra_rows = 0  # rows read since the last contraction, beyond one for each cluster
+        self.sums = [np.empty(ROWS * n) for _ in range(self.threads)]
 
     def _base(self, problem: Problem) -> tuple[NDArray[Any], bool]:
         """Return the matrix to read, and whether its entries still have to be squared."""
@@ -85,6 +80,7 @@ class MatrixEngine(ListEngine):
         base = self.allocate((n, n), np.float64)
         with ThreadPoolExecutor(self.threads) as self.pool:
             self.in_threads(lambda at: fill_block(base, problem.vectors, metric, at), range(0, n, BLOCK))
+        self.own = base
         return base, False
 
     def allocate(self, shape: tuple[int, int], kind: Any) -> NDArray[Any]:
@@ -98,17 +94,11 @@ class MatrixEngine(ListEngine):
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """The contracted matrix; computed distances, if there are none given; lists."""
+        """The contracted matrix, or computed distances if there are none given; lists; rows."""
         n = problem.n_objects
-        computed = 0 if problem.given is not None else 8 * n * n
-        square = problem.given is None or problem.given.ndim == 2
-        contracted = int(MatrixEngine._share(problem, square) ** 2 * 8 * n * n)
-        return contracted + computed + n * (12 * SEARCH_LENGTH + 300)
-
-    @staticmethod
-    def _share(problem: Problem, square: bool) -> float:
-        """Return the share of items left as clusters at which the matrix is contracted."""
-        return CONTRACT if square or problem.criterion.reducible else CONTRACT_AT_ONCE
+        early = not problem.criterion.reducible and problem.given is not None
+        share = CONTRACT if problem.given is not None and not early else 1.0
+        return int(8 * n * n * share**2) + n * (12 * SEARCH_LENGTH + 300) + 16 * ROWS * n * n_threads(None)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists from whole rows."""
@@ -118,11 +108,14 @@ class MatrixEngine(ListEngine):
         else:
             self._contract()
             columns = self.alive
+            if self.own is not None and push and not self.problem.criterion.reducible:
+                self._join_in_place(slots, columns)
             failed = self._search_and_push(slots, columns) if push else self._search_rows(slots, columns)
         self.untouched = False
         for r in failed:
             out = np.empty(len(columns))
-            row_of_distances(self.space, r, pack_columns(self.space, columns), np.empty(len(self.space.factor)), out)
+            measure_row(self.space, r, columns, out)
+            out[np.searchsorted(columns, r)] = np.inf
             place, distance, radius = nearest_of_row(out, self.problem.tie_factor)
             self.set_list(int(r), columns[place], distance, radius)
 
@@ -154,51 +147,95 @@ class MatrixEngine(ListEngine):
         return slots[failed]
 
     def _search_rows(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        failed, tie_factor = np.zeros(len(slots), bool), self.problem.tie_factor
-        packed = pack_columns(self.space, columns)
-
-        def work(some: NDArray[np.intp]) -> None:
-            flags, row = failed[some[0] : some[-1] + 1], np.empty((1, len(columns)))
-            search_rows(self.space, self.lists, self.nodes, slots[some], packed, row, SEARCH_LENGTH, tie_factor, flags)
-
-        self.in_threads(work, np.array_split(np.arange(len(slots)), min(len(slots), 4 * self.threads)))
-        return slots[failed]
+        """Fill lists from whole rows, each thread its share."""
+        pieces = [slots[k :: self.threads] for k in range(min(len(slots), self.threads))]
+        return self._search_pieces(pieces, columns, np.empty(0))[0]
 
     def _search_and_push(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        failed, tie_factor = np.zeros(len(slots), bool), self.problem.tie_factor
-        old = ~np.isin(columns, slots)
-        packed = pack_columns(self.space, columns)
-        rows = np.empty((min(ROWS, len(slots)), len(columns)))
+        """Fill the lists of new clusters, and enter the clusters into the lists of others that they belong to."""
+        limit = np.where(np.isin(columns, slots), -np.inf, self.lists.radius[columns])
+        all_failed = []
+        for start in range(0, len(slots), ROWS * self.threads):
+            some = slots[start : start + ROWS * self.threads]
+            pieces = np.array_split(some, min(len(some), self.threads))
+            failed, rows, hits = self._search_pieces(pieces, columns, limit)
+            for k, piece in enumerate(pieces):
+                push_rows(self.space, self.lists, self.nodes, self.work, piece, columns, rows[k], limit, hits[k])
+            all_failed.append(failed)
+        return np.concatenate(all_failed)
 
-        def work(some: NDArray[np.intp]) -> None:
-            flags, space = failed[some[0] : some[-1] + 1], rows[some[0] % ROWS : some[-1] % ROWS + 1]
-            search_rows(
-                self.space, self.lists, self.nodes, slots[some], packed, space, SEARCH_LENGTH, tie_factor, flags
-            )
+    def _search_pieces(
+        self, pieces: list[NDArray[np.int64]], columns: NDArray[np.int64], limit: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], list[NDArray[np.bool_]]]:
+        """Search one piece in each thread; return the clusters left unproven, and for pushing rows and hits."""
+        space, packed, items = self.space, pack_columns(self.space, columns), len(self.space.factor)
+        n_rows, n_chunks = ROWS if len(limit) else 1, -(-len(limit) // CHUNK)
+        failed = [np.zeros(len(piece), bool) for piece in pieces]
+        rows = [np.empty((min(n_rows, len(piece)), len(columns))) for piece in pieces]
+        hits = [np.empty((len(row), n_chunks), bool) for row in rows]
 
-        for start in range(0, len(slots), ROWS):
-            some = np.arange(start, min(start + ROWS, len(slots)))
-            self.in_threads(work, np.array_split(some, min(len(some), self.threads)))
-            push_rows(self.lists, self.nodes, self.work, slots[some], columns, rows, old)
-        return slots[failed]
+        def share(k: int) -> int:
+            sums, factor = self.sums[k][: ROWS * items].reshape(ROWS, items), self.problem.tie_factor
+            read = search_rows(
+                space, self.lists, self.nodes, pieces[k], packed, sums, rows[k], SEARCH_LENGTH, factor,
+                failed[k], limit, hits[k],
+            )  # fmt: skip
+            return int(read)
+
+        read = sum(self.in_threads(share, range(len(pieces))))
+        self.extra_rows += read - sum(map(len, pieces))
+        return np.concatenate([piece[flags] for piece, flags in zip(pieces, failed, strict=True)]), rows, hits
+
+    def _join_in_place(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+        """Join the rows and columns of new clusters in the engine's own matrix: one item for every cluster again."""
+        assert self.own is not None
+        space, own = self.space, self.own
+        pieces = [slots[k :: self.threads] for k in range(min(len(slots), self.threads))]
+        self.in_threads(lambda some: join_rows(space, own, slots, some), pieces)
+        settle(space, slots)
+        new, items = space.first_item[slots], items_of(space, columns)
+        is_new = np.zeros(len(space.factor), bool)
+        is_new[new] = True
+        threads = self.threads if len(slots) * len(items) > WORTH_THREADS**2 else 1
+        self.in_threads(lambda some: turn_over(own, new, is_new, some), np.array_split(items, threads))
+
+    def _worth_contracting(self) -> bool:
+        """Tell whether enough items have gone, or rows of several items were read so often that it would have paid."""
+        items, reducible = len(self.space.factor), self.problem.criterion.reducible
+        share = CONTRACT if self.space.square or reducible else CONTRACT_AT_ONCE
+        early = self.extra_rows > WORTH_CONTRACTING * items and (self.own is not None or not reducible)
+        return items >= 256 and (self.n_clusters <= share * items or early)
 
     def _contract(self) -> None:
-        """Make one item of every cluster, when enough items have gone; measure all lists anew on the new matrix."""
-        space, n = self.space, len(self.space.factor)
-        if self.n_clusters > self._share(self.problem, space.square) * n or n < 256:
+        """Make one item of every cluster; measure all lists anew on the new matrix."""
+        if not self._worth_contracting():
             return
-        columns = self.alive
-        m = len(columns)
-        kind = space.base.dtype if space.reduction != ADD else np.dtype(np.float64)
-        place = places_of_items(space, columns)
-        target = self.allocate((m, m), kind)
-        self.in_threads(lambda at: contract_rows(space, columns, place, at, target[at : at + 64]), range(0, m, 64))
+        space, columns = self.space, self.alive
+        m, place = len(columns), places_of_items(self.space, self.alive)
+
+        def contract(first: int, target: NDArray[Any]) -> None:
+            self.in_threads(
+                lambda at: contract_rows(space, columns, place, first + at, target[at : at + 64]),
+                range(0, len(target), 64),
+            )
+
+        if self.own is None:
+            kind = space.base.dtype if space.reduction != ADD else np.dtype(np.float64)
+            self.own = own = self.allocate((m, m), kind)
+            contract(0, own)
+        else:  # in place: the rows of an item that is needed yet lie behind
+            own = self.own
+            for top in range(0, m, BLOCK):
+                block = np.empty((min(BLOCK, m - top), m), own.dtype)
+                contract(top, block)
+                own[top : top + len(block), :m] = block
         # rows near the end are longer: deal them out in turn
-        self.in_threads(lambda at: fold(target, at, min(at + 64, m), space.reduction), range(0, m, 64)[::-1])
+        self.in_threads(lambda at: fold(own, at, min(at + 64, m), space.reduction), range(0, m, 64)[::-1])
         first = np.full(len(space.first_item), -1)
         first[columns] = np.arange(m)
         self.space = space._replace(
-            **flat(target, m), squared=False, factor=np.ones(m), first_item=first, last_item=first.copy(),
+            **flat(own, m), squared=False, factor=np.ones(m), first_item=first, last_item=first.copy(),
             next_item=np.full(m, -1),
         )  # fmt: skip
+        self.extra_rows = 0
         remeasure(self.space, self.lists, self.nodes, self.work, self.scratch[0], columns)
