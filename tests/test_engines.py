@@ -203,6 +203,25 @@ def test_a_run_that_ties_overwhelm_goes_on_with_the_literal_engine(criterion, mo
     assert np.array_equal(tree.links, reliac.cluster(X, criterion, engine="literal").links)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("make", [lambda: np.ones((90, 90)) - np.eye(90), lambda: _two_values(90)], ids=["all", "most"])
+def test_ties_beyond_number_are_thinned_out_without_changing_a_link(criterion, alpha, make, monkeypatch):
+    options = {"metric": "precomputed", "alpha": alpha, "engine": "literal"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
+        plain = reliac.cluster(make(), criterion, **options)
+        monkeypatch.setattr("reliac.engines.literal.MANY_TIES", 2)
+        monkeypatch.setattr("reliac.engines.literal.BLOCK", 500)
+        assert np.array_equal(reliac.cluster(make(), criterion, **options).links, plain.links)
+
+
+def _two_values(n):
+    """Distances 1 and 2 at random: every object has many nearest neighbours, who have others."""
+    D = np.triu(np.random.default_rng(1).integers(1, 3, size=(n, n)), 1).astype(float)
+    return D + D.T
+
+
 def _no_room(self, slot, length):
     if length > self.lists.room[slot]:
         raise TooManyTies("no room in this test")
