@@ -32,6 +32,8 @@ ORDER = [
     "engines.candidates",
     "engines.lists",
     "engines.table",
+    "engines.square",
+    "engines.dense",
     "engines.matrix",
     "engines.disk",
     "engines.vectors",

@@ -20,6 +20,7 @@ ENGINES: dict[str, tuple[str, str]] = {
     "matrix": ("reliac.engines.matrix", "MatrixEngine"),
     "vectors": ("reliac.engines.vectors", "VectorsEngine"),
     "spatial": ("reliac.engines.spatial", "SpatialEngine"),
+    "dense": ("reliac.engines.dense", "DenseEngine"),
     "spanning": ("reliac.engines.spanning", "SpanningEngine"),
 }
 
