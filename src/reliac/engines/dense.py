@@ -6,10 +6,10 @@ only the rows of new clusters and of those whose nearest was joined are searched
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..links import Groups, Links
 from ..metrics import EUCLIDEAN
@@ -22,7 +22,6 @@ from .square import (
     N_ALIVE,
     N_LINKS,
     N_PLACES,
-    N_STALE,
     WIDTH,
     Square,
     Steps,
@@ -31,6 +30,7 @@ from .square import (
     euclidean_square,
     join_groups,
     padded_width,
+    search_all,
 )
 from .table import ADD, MAXIMUM
 
@@ -75,8 +75,8 @@ class DenseEngine:
             q=np.empty(n, np.int64),
             distance=np.empty(n),
             level=np.empty(n, np.int64),
-            stale=np.arange(n),
-            fresh=np.zeros(n, np.bool_),
+            searched=np.empty(n, np.int64),
+            mark=np.zeros(n, np.int8),
             row=np.empty(width),
             scratch=np.empty(width),
             counters=np.zeros(6, np.int64),
@@ -105,6 +105,11 @@ class DenseEngine:
         """While the matrix stays in the cache."""
         return problem.n_objects <= MOST
 
+    @classmethod
+    def ready(cls) -> bool:
+        """Once it has run in this process, or on this machine: loading what was compiled is quick."""
+        return cls.loaded or compiled_on_disk()
+
     @staticmethod
     def memory(problem: Problem) -> int:
         """The matrix, and while it is filled from anything but points a second one."""
@@ -117,15 +122,14 @@ class DenseEngine:
 
     def join(self, groups: Groups) -> None:
         """Join groups before the first search: how a new engine catches up with levels made earlier."""
-        join_groups(self.square, self.steps, groups.parts, np.append(groups.starts, len(groups.parts)))
+        join_groups(self.square, self.steps, groups.parts, np.append(groups.starts, len(groups.parts)), 1.0)
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels, in as few calls of compiled code as patience allows."""
         self._load()
         steps, counters, rules = self.steps, self.steps.counters, make_rules(self.problem)
-        alive = self._alive()
-        steps.stale[: len(alive)], steps.fresh[:] = alive, False
-        counters[N_STALE], counters[LEVEL] = len(alive), level
+        counters[LEVEL] = level
+        search_all(self.square, steps, rules.tie_factor)
         leader, told, done = np.arange(self.problem.n_objects), 0, self.n_clusters < 2
         while not done:
             done = advance(self.square, steps, rules, leader, PATIENCE)
@@ -134,12 +138,19 @@ class DenseEngine:
             if new.stop > new.start:
                 yield Batch(steps.level[new], Links(steps.p[new], steps.q[new], steps.distance[new]), None)
 
-    def _alive(self) -> NDArray[np.intp]:
-        """The places of the clusters, sorted."""
-        return np.flatnonzero(self.square.best > -np.inf)
-
     def _load(self) -> None:
         """Load the compiled code with a few objects, and say so if it must be compiled first."""
         if not DenseEngine.loaded and self.problem.n_objects > FEW:
+            euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)  # whatever this problem needs
             run_few(DenseEngine, self.problem)
             DenseEngine.loaded = True
+
+
+def compiled_on_disk() -> bool:
+    """Tell whether Numba's cache holds the levels for this processor and this version of their file."""
+    from numba.core.registry import cpu_target
+
+    with contextlib.suppress(Exception):  # not an interface that Numba promises: if in doubt, no
+        machine = cpu_target.target_context.codegen().magic_tuple()
+        return any(key[1] == machine for key in advance._cache._cache_file._load_index())
+    return False

@@ -116,6 +116,11 @@ class ListEngine:
         """Whatever it does it does well."""
         return True
 
+    @classmethod
+    def ready(cls) -> bool:
+        """Once it has run in this process."""
+        return any(engine is cls for engine, _ in _warm)
+
     @property
     def n_clusters(self) -> int:
         """The number of clusters now."""

@@ -12,7 +12,7 @@ from collections import namedtuple
 import numpy as np
 
 from .candidates import choose_links, groups_of_links, some_of, unique_links
-from .entries import compiled, inlined, shares_of_parts
+from .entries import compiled, shares_of_parts
 from .table import ADD, MAXIMUM, from_sums
 
 #: Numbers that a pass over a row takes at once; rows are a multiple of it long.
@@ -28,11 +28,14 @@ FEW = 64
 #: ``best``: distance of the nearest, minus infinity for a place that is free; ``tied``: it may not be the only one.
 Square = namedtuple("Square", "stored slot weight spread best nearest tied looked reduction offset by_size equal_parts")
 
-#: What the levels leave: links, and the places whose rows must be searched, ``fresh`` where the cluster is new.
-Steps = namedtuple("Steps", "p q distance level stale fresh row scratch counters")
+#: What the levels leave: links, and the places whose rows were ``searched`` last; ``mark`` tells what to do with a row.
+Steps = namedtuple("Steps", "p q distance level searched mark row scratch counters")
 
 #: Places in Steps.counters.
-N_ALIVE, N_PLACES, WIDTH, LEVEL, N_LINKS, N_STALE = range(6)
+N_ALIVE, N_PLACES, WIDTH, LEVEL, N_LINKS, N_SEARCHED = range(6)
+
+#: Marks of places: no cluster any more; nothing changed; the nearest was joined; a new cluster.
+FREE, KEPT, LEFT, NEW = -1, 0, 1, 2
 
 
 @compiled
@@ -174,21 +177,26 @@ def meet(best, nearest, tied, r, values, tie_factor):
 
 
 @compiled
-def search_stale(square, steps, tie_factor):
-    """Search the rows of new clusters and of those whose nearest was joined. Returns the numbers read."""
-    counters, stale = steps.counters, steps.stale
+def search_row(square, steps, r, tie_factor):
+    """Find the nearest of one cluster; if it is new, let it meet the others. O(width)."""
     best, nearest, tied = square.best, square.nearest, square.tied
-    width = counters[WIDTH]
-    for k in range(counters[N_STALE]):  # not to be met before they are searched
-        best[stale[k]] = -np.inf
-    for k in range(counters[N_STALE]):
-        r = stale[k]
-        values = distances_of(square, r, width, steps.row)
-        best[r], nearest[r], tied[r] = nearest_in(values, tie_factor, steps.scratch)
-        if steps.fresh[r]:
-            meet(best, nearest, tied, r, values, tie_factor)
-            steps.fresh[r] = False
-    return counters[N_STALE] * width
+    values = distances_of(square, r, steps.counters[WIDTH], steps.row)
+    best[r], nearest[r], tied[r] = nearest_in(values, tie_factor, steps.scratch)
+    if steps.mark[r] == NEW:
+        meet(best, nearest, tied, r, values, tie_factor)
+    steps.mark[r] = KEPT
+    steps.searched[steps.counters[N_SEARCHED]] = r
+    steps.counters[N_SEARCHED] += 1
+
+
+@compiled
+def search_all(square, steps, tie_factor):
+    """Search the rows of all clusters: how the levels begin."""
+    steps.counters[N_SEARCHED] = 0
+    for r in range(steps.counters[N_PLACES]):
+        if steps.mark[r] != FREE:
+            steps.mark[r] = KEPT
+            search_row(square, steps, r, tie_factor)
 
 
 @compiled
@@ -199,7 +207,7 @@ def rows_to_look_at(square, steps, alpha):
     """
     counters, best = steps.counters, square.best
     if alpha == 1.0:
-        return steps.stale[: counters[N_STALE]]
+        return steps.searched[: counters[N_SEARCHED]]
     rows, count, smallest = np.empty(counters[N_PLACES], np.int64), 0, np.inf
     for r in range(len(rows)):
         if best[r] == -np.inf or (alpha == 0.0 and best[r] >= smallest):
@@ -288,60 +296,83 @@ def reduce_rows(square, parts, bounds, factors, width):
                 f = 1.0
 
 
-@inlined
-def reduce_pairs(row, parts, factors, largest):
+@compiled
+def reduce_pairs(row, first, second, factors, largest, plain):
     """Reduce the columns of pairs in one row; the second of a pair becomes free."""
-    for k in range(0, len(parts), 2):
-        a, b = row[parts[k]], row[parts[k + 1]]
-        row[parts[k]] = max(a, b) if largest else factors[k] * a + factors[k + 1] * b
-        row[parts[k + 1]] = np.inf
+    if largest:
+        for k in range(len(first)):
+            a, b = row[first[k]], row[second[k]]
+            row[first[k]], row[second[k]] = a if a > b else b, np.inf
+    elif plain:
+        for k in range(len(first)):
+            row[first[k]] += row[second[k]]
+            row[second[k]] = np.inf
+    else:
+        for k in range(len(first)):
+            row[first[k]] = factors[2 * k] * row[first[k]] + factors[2 * k + 1] * row[second[k]]
+            row[second[k]] = np.inf
 
 
 @compiled
-def reduce_columns(square, parts, bounds, factors, places, width):
-    """Reduce the columns of every group's parts in all rows of clusters; new rows take each other's upper half."""
-    stored, largest, groups = square.stored, square.reduction == MAXIMUM, len(bounds) - 1
-    for r in range(places):
-        if square.best[r] == -np.inf:
+def reduce_groups(row, parts, bounds, factors, largest):
+    """Reduce the columns of groups of any size in one row."""
+    for g in range(len(bounds) - 1):
+        head = parts[bounds[g]]
+        total = factors[bounds[g]] * row[head]
+        for k in range(bounds[g] + 1, bounds[g + 1]):
+            value = factors[k] * row[parts[k]]
+            total = max(total, value) if largest else total + value
+            row[parts[k]] = np.inf
+        row[head] = total
+
+
+@compiled
+def renew_rows(square, steps, parts, bounds, factors, tie_factor):
+    """Reduce the columns of groups in every row, and search it, if it has to be, while it is in the cache.
+
+    Pairs of groups are summed rows first for the upper half; the lower half takes the same bits.
+    """
+    stored, width, groups, g = square.stored, steps.counters[WIDTH], len(bounds) - 1, 0
+    largest, pairs = square.reduction == MAXIMUM, len(parts) == 2 * groups
+    first, second = np.empty(groups, np.uint32), np.empty(groups, np.uint32)  # unsigned: no check for negative indices
+    for k in range(groups):
+        first[k], second[k] = parts[bounds[k]], parts[bounds[k] + 1]
+    steps.counters[N_SEARCHED] = 0
+    for r in range(steps.counters[N_PLACES]):
+        if steps.mark[r] == FREE:
             continue
         row = stored[r * width : (r + 1) * width]
-        if len(parts) == 2 * groups:
-            reduce_pairs(row, parts, factors, largest)
-            continue
-        for g in range(groups):
-            total = row[parts[bounds[g]]] * factors[bounds[g]]
-            for k in range(bounds[g] + 1, bounds[g + 1]):
-                value = row[parts[k]] * factors[k]
-                total = max(total, value) if largest else total + value
-                row[parts[k]] = np.inf
-            row[parts[bounds[g]]] = total
-    for g in range(groups):
-        for other in range(g):
-            p, q = parts[bounds[other]], parts[bounds[g]]
-            stored[q * width + p] = stored[p * width + q]
+        if pairs:
+            reduce_pairs(row, first, second, factors, largest, not square.equal_parts)
+        else:
+            reduce_groups(row, parts, bounds, factors, largest)
+        if steps.mark[r] == NEW:
+            for k in range(g):
+                row[first[k]] = stored[first[k] * width + r]
+            g += 1
+        if steps.mark[r] != KEPT:
+            search_row(square, steps, r, tie_factor)
 
 
 @compiled
-def join_groups(square, steps, parts, bounds):
-    """Join groups of clusters; note whose rows must be searched. O(places) for each group."""
-    counters, stale, fresh = steps.counters, steps.stale, steps.fresh
-    places, width = counters[N_PLACES], counters[WIDTH]
-    factors = weigh_parts(square, parts, bounds, width)
-    reduce_rows(square, parts, bounds, factors, width)
-    for g in range(len(bounds) - 1):
-        for k in range(bounds[g], bounds[g + 1]):
-            fresh[parts[k]] = True
-            if k > bounds[g]:
-                square.best[parts[k]], square.weight[parts[k]], square.spread[parts[k]] = -np.inf, 1.0, 0.0
-    reduce_columns(square, parts, bounds, factors, places, width)
-    count = 0
-    for r in range(places):
-        if square.best[r] > -np.inf and (fresh[r] or fresh[square.nearest[r]]):
-            stale[count] = r
-            count += 1
+def join_groups(square, steps, parts, bounds, tie_factor):
+    """Join groups of clusters, and find the nearest of all whose nearest may have changed. O(places) for each group."""
+    counters, mark, best = steps.counters, steps.mark, square.best
+    factors = weigh_parts(square, parts, bounds, counters[WIDTH])
+    reduce_rows(square, parts, bounds, factors, counters[WIDTH])
     for k in range(len(parts)):
-        fresh[parts[k]] = square.best[parts[k]] > -np.inf
-    counters[N_STALE], counters[N_ALIVE] = count, counters[N_ALIVE] - len(parts) + len(bounds) - 1
+        mark[parts[k]] = NEW
+    for r in range(counters[N_PLACES]):
+        if mark[r] == KEPT and mark[square.nearest[r]] == NEW:
+            mark[r] = LEFT
+        if mark[r] != KEPT:
+            best[r] = -np.inf  # not to be met before it is searched
+    for g in range(len(bounds) - 1):
+        for k in range(bounds[g] + 1, bounds[g + 1]):
+            mark[parts[k]], square.weight[parts[k]], square.spread[parts[k]] = FREE, 1.0, 0.0
+    counters[N_ALIVE] -= len(parts) - len(bounds) + 1
+    renew_rows(square, steps, parts, bounds, factors, tie_factor)
+    return (counters[N_SEARCHED] + len(parts)) * counters[WIDTH]
 
 
 @compiled
@@ -352,7 +383,7 @@ def pack(square, steps):
     kept, becomes, m = np.empty(counters[N_ALIVE], np.int64), np.empty(places, np.int64), 0
     for r in range(places):
         becomes[r] = -1
-        if square.best[r] > -np.inf:
+        if steps.mark[r] != FREE:
             becomes[r], kept[m] = m, r
             m += 1
     narrow = padded_width(m)
@@ -365,11 +396,11 @@ def pack(square, steps):
             target[j] = np.inf
         square.slot[i], square.weight[i], square.spread[i] = square.slot[r], square.weight[r], square.spread[r]
         square.best[i], square.nearest[i], square.tied[i] = square.best[r], becomes[square.nearest[r]], square.tied[r]
-        square.looked[i], steps.fresh[i] = 0, steps.fresh[r]
+        square.looked[i], steps.mark[i] = 0, KEPT
     for i in range(m, width):
         square.best[i], square.weight[i], square.spread[i] = -np.inf, 1.0, 0.0
-    for k in range(counters[N_STALE]):
-        steps.stale[k] = becomes[steps.stale[k]]
+    for k in range(counters[N_SEARCHED]):
+        steps.searched[k] = becomes[steps.searched[k]]
     counters[N_PLACES], counters[WIDTH] = m, narrow
 
 
@@ -378,7 +409,6 @@ def advance(square, steps, rules, leader, patience):
     """Run levels until the rules say stop, or until about ``patience`` numbers were read; tell whether all is done."""
     counters, done = steps.counters, 0
     while done <= patience:
-        done += search_stale(square, steps, rules.tie_factor) + counters[N_PLACES]
         left = counters[N_ALIVE] - rules.n_clusters
         if left <= 0 or counters[LEVEL] >= rules.max_level:
             return True
@@ -394,7 +424,7 @@ def advance(square, steps, rules, leader, patience):
             steps.distance[at], steps.level[at] = d[k], counters[LEVEL]
         counters[N_LINKS] += len(p)
         parts, bounds, _ = groups_of_links(p, q, d, leader)
-        join_groups(square, steps, parts, bounds)
+        done += join_groups(square, steps, parts, bounds, rules.tie_factor)
         if counters[N_ALIVE] < PACK * counters[N_PLACES] and counters[N_PLACES] > FEW:
             pack(square, steps)
     return False
