@@ -53,9 +53,7 @@ def make_links(
     return links
 
 
-def _join_nodes(
-    p: Any, q: Any, root: Any, node: Any, first: Any, size: Any, left: Any, right: Any, sizes: Any
-) -> None:
+def _join_nodes(p: Any, q: Any, root: Any, node: Any, first: Any, size: Any, left: Any, right: Any, sizes: Any) -> None:
     """Follow joins with sets of objects: their node, first object and size. Lists or arrays of integers."""
     n = len(root)
     for row in range(len(p)):

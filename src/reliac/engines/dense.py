@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from .square import (
 from .table import ADD, MAXIMUM
 
 #: Up to so many objects this engine is the quickest.
-MOST = 2500
+MOST = 2000
 
 #: Numbers read in compiled code before Python gets a word: progress, Ctrl-C.
 PATIENCE = 2**27
@@ -150,7 +151,8 @@ def compiled_on_disk() -> bool:
     """Tell whether Numba's cache holds the levels for this processor and this version of their file."""
     from numba.core.registry import cpu_target
 
+    kernel: Any = advance
     with contextlib.suppress(Exception):  # not an interface that Numba promises: if in doubt, no
         machine = cpu_target.target_context.codegen().magic_tuple()
-        return any(key[1] == machine for key in advance._cache._cache_file._load_index())
+        return any(key[1] == machine for key in kernel._cache._cache_file._load_index())
     return False

@@ -13,6 +13,7 @@ import numpy as np
 
 from .candidates import choose_links, groups_of_links, some_of, unique_links
 from .entries import compiled, shares_of_parts
+from .scans import nearest_in
 from .table import ADD, MAXIMUM, from_sums
 
 #: Numbers that a pass over a row takes at once; rows are a multiple of it long.
@@ -125,42 +126,6 @@ def distances_of(square, r, width, out):
 
 
 @compiled
-def smallest_of(values, scratch):
-    """Return the smallest of a row, folded in halves: long loops become vector instructions. ``scratch`` (half a row,)."""
-    half = len(values) // 2
-    low, high = values[:half], values[half:]
-    for j in range(half):
-        scratch[j] = low[j] if low[j] < high[j] else high[j]
-    while half > 1 and half % 2 == 0:
-        half //= 2
-        low, high = scratch[:half], scratch[half : 2 * half]
-        for j in range(half):
-            low[j] = low[j] if low[j] < high[j] else high[j]
-    smallest = np.inf
-    for j in range(half):
-        smallest = min(smallest, scratch[j])
-    return smallest
-
-
-@compiled
-def nearest_in(values, tie_factor, scratch):
-    """Return the smallest distance of a row, the first place that has it (-1: none), and whether others tie."""
-    smallest = smallest_of(values, scratch)
-    bound, count, where = smallest * tie_factor, 0, 0
-    for c in range(len(values)):
-        near = values[c] <= bound
-        count += near
-        where += c * near
-    if smallest == np.inf:
-        return smallest, -1, False
-    if count > 1:  # otherwise the sum of places is the place
-        where = 0
-        while values[where] > smallest:
-            where += 1
-    return smallest, where, count > 1
-
-
-@compiled
 def meet(best, nearest, tied, r, values, tie_factor):
     """Tell all others how near a new cluster is: it may be nearer than their nearest, or as near."""
     hits = 0
@@ -247,10 +212,10 @@ def reliable_links(square, steps, rows, tie_factor):
         if count + n > len(key):
             key, d = with_room(key, count, len(key) + n), with_room(d, count, len(d) + n)
         for q in range(n):
-            if values[q] <= bound and values[q] <= best[q] * tie_factor:
-                if r < q or not tied[q] or looked[q] != stamp:  # or else q's own row tells
-                    key[count], d[count] = min(r, q) * n + max(r, q), values[q]
-                    count += 1
+            told_by_q = q < r and tied[q] and looked[q] == stamp
+            if values[q] <= bound and values[q] <= best[q] * tie_factor and not told_by_q:
+                key[count], d[count] = min(r, q) * n + max(r, q), values[q]
+                count += 1
     return unique_links(key[:count], d[:count], n)
 
 
