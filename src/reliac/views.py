@@ -44,8 +44,8 @@ def make_links(
     made: list[Any]
     if n <= LARGE:  # lists are quicker than arrays in plain Python
         made = [[0] * len(p) for _ in range(3)]
-        sets = [list(range(n)) for _ in range(3)]
-        _join_nodes(ends[0].tolist(), ends[1].tolist(), *sets, [1] * n, *made)
+        sets: list[Any] = [*(end.tolist() for end in ends), *(list(range(n)) for _ in range(3)), [1] * n]
+        _join_nodes(*sets, *made)
     else:  # the same lines, compiled
         made = [np.zeros(len(p), np.int64) for _ in range(3)]
         compiled(_join_nodes)(*ends, np.arange(n), np.arange(n), np.arange(n), np.ones(n, np.int64), *made)

@@ -17,7 +17,7 @@ from ..links import Groups, Links
 from ..options import Stop
 from ..problem import Problem
 from . import candidates
-from .base import Batch, Engine, TooManyTies
+from .base import Batch, TooManyTies
 from .candidates import DONE, GATHER, REFRESH, SEARCH, Rules, advance, gather_groups
 from .entries import (
     LEVEL,
@@ -235,7 +235,7 @@ class ListEngine:
         return list(self.pool.map(function, pieces))
 
 
-def run_few(engine: type[Engine], problem: Problem) -> None:
+def run_few(engine: Any, problem: Problem) -> None:
     """Load the compiled code of an engine with a problem of a few objects.
 
     The first time on a machine it is compiled, which takes a while: say so.
