@@ -34,6 +34,8 @@ ORDER = [
     "engines.table",
     "engines.rows",
     "engines.contraction",
+    "engines.square",
+    "engines.dense",
     "engines.matrix",
     "engines.disk",
     "engines.vectors",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -153,7 +155,7 @@ def test_given_whole_distances_give_the_literal_engines_links_bit_for_bit(criter
     given = D if form == "condensed" else squareform(D)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
-        for engine in ("matrix",) if criterion != "single" else ("spanning",) * ("spanning" in ENGINES):
+        for engine in ("matrix", "dense") if criterion != "single" else ("spanning",) * ("spanning" in ENGINES):
             fast = reliac.cluster(given, criterion, metric="precomputed", engine=engine)
             literal = reliac.cluster(given, criterion, metric="precomputed", engine="literal")
             if criterion in GEOMETRIC:  # squares of distances that no points have: sums are exact, quotients too
@@ -244,6 +246,39 @@ def test_auto_takes_the_plain_engine_for_few_objects_and_says_why():
 def test_auto_chooses_by_criterion_and_metric(criterion, metric, d, wanted):
     choice = choose(make_problem(np.random.default_rng(0).random((3000, d)), criterion, metric=metric))
     assert choice.engine.name == wanted
+
+
+def test_small_inputs_never_wait_for_a_compiler(monkeypatch):
+    problem = make_problem(blobs(1, n=500), "complete")
+    monkeypatch.setattr("reliac.engines.lists._warm", set())
+    monkeypatch.setattr("reliac.engines.dense.DenseEngine.loaded", False)
+    monkeypatch.setattr("reliac.engines.dense.compiled_on_disk", lambda: False)
+    choice = choose(problem)
+    assert choice.engine.name == "literal"
+    assert "compiled" in choice.reason
+    monkeypatch.setattr("reliac.engines.dense.compiled_on_disk", lambda: True)
+    assert choose(problem).engine.name == "dense"
+
+
+def test_a_process_of_many_small_inputs_loads_what_was_compiled_before():
+    reliac.cluster(blobs(1, n=60), "ward", engine="dense")
+    code = (
+        "import sys, numpy as np, reliac, reliac.engines as e\n"
+        "e.WORTH_LOADING = 3 * 300**2\n"
+        "X = np.random.default_rng(0).random((300, 3))\n"
+        "print(*(reliac.cluster(X).engine for _ in range(5)), 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["literal"] * 3 + ["dense"] * 2 + ["True"]
+
+
+def test_a_dense_run_that_pauses_goes_on_where_it_was(monkeypatch):
+    at_once = reliac.cluster(blobs(2, n=300), "median", engine="dense")
+    monkeypatch.setattr("reliac.engines.dense.PATIENCE", 0)
+    told = []
+    paused = reliac.cluster(blobs(2, n=300), "median", engine="dense", progress=told.append)
+    assert len(told) == paused.n_levels
+    assert np.array_equal(paused.links, at_once.links)
 
 
 def test_auto_goes_to_disk_when_memory_is_short_and_to_an_error_when_disk_is_too(monkeypatch):

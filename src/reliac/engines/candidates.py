@@ -155,10 +155,15 @@ def reliable_links(lists, nodes, rules, rows, n):
             if nodes.parent[node] < 0 and distance <= lists.best[q] * rules.tie_factor:
                 key[count], d[count] = min(r, q) * n + max(r, q), distance
                 count += 1
-    order = sorted_order(d[:count], key[:count])
+    return unique_links(key[:count], d[:count], n)
+
+
+@compiled
+def unique_links(key, d, n):
+    """Sort links by distance, then by ``key`` (p n + q for p < q); of those seen from both sides keep one."""
+    order, count, kept = sorted_order(d, key), len(key), 0
     p, q, distance = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float64)
-    kept = 0
-    for k in range(count):  # seen from both sides: keep one
+    for k in range(count):
         if k == 0 or key[order[k]] != key[order[k - 1]]:
             p[kept], q[kept], distance[kept] = key[order[k]] // n, key[order[k]] % n, d[order[k]]
             kept += 1
@@ -202,15 +207,28 @@ def joining(p, q, most, leader):
 
 
 @compiled
+def count_within(d, bound):
+    """Count the sorted distances up to a bound, by halving; NumPy's search takes a second to compile."""
+    low, high = 0, len(d)
+    while low < high:
+        middle = (low + high) // 2
+        if d[middle] <= bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
 def choose_links(p, q, d, rules, n, leader, most):
     """Take the share alpha of sorted links, within the largest distance, that join clusters."""
     if rules.alpha == 0.0:
         p, q, d = p[:1], q[:1], d[:1]
     elif rules.alpha < 1.0 and len(p):
         last = d[count_of_share(rules.alpha, len(p)) - 1] * rules.tie_factor
-        taken = np.searchsorted(d, last, side="right")
+        taken = count_within(d, last)
         p, q, d = p[:taken], q[:taken], d[:taken]
-    within = np.searchsorted(d, rules.max_value, side="right")
+    within = count_within(d, rules.max_value)
     p, q, d = p[:within], q[:within], d[:within]
     if rules.level_out:
         joining(p, q, len(p), leader)

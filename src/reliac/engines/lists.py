@@ -116,6 +116,11 @@ class ListEngine:
         """Whatever it does it does well."""
         return True
 
+    @classmethod
+    def ready(cls) -> bool:
+        """Once it has run in this process."""
+        return any(engine is cls for engine, _ in _warm)
+
     @property
     def n_clusters(self) -> int:
         """The number of clusters now."""
@@ -136,22 +141,11 @@ class ListEngine:
         raise NotImplementedError
 
     def _warm_up(self) -> None:
-        """Load the compiled code with a problem of a few objects, so that a run is not held up by it later.
-
-        The first time on a machine it is compiled, which takes a while: say so.
-        """
+        """Load the compiled code, so that a run is not held up by it later."""
         kind = (type(self), str(getattr(self.problem.given, "dtype", "")))
         if kind in _warm or self.problem.n_objects <= FEW:
             return
-        notice = threading.Timer(2.0, logger.warning, ["compiling the %s engine, once for this machine", self.name])
-        notice.daemon = True
-        notice.start()
-        try:
-            few = self.problem.subset(np.arange(FEW), Stop())
-            for _ in type(self)(few, 1).levels(0):
-                pass
-        finally:
-            notice.cancel()
+        run_few(type(self), self.problem)
         _warm.add(kind)
 
     def levels(self, level: int) -> Iterator[Batch]:
@@ -162,7 +156,7 @@ class ListEngine:
         alive = self.alive
         if len(alive) < 2:
             return
-        rules = self._rules()
+        rules = make_rules(self.problem, float(self.space.weight[alive].min()))
         told = 0
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
             self.search(alive, push=False)
@@ -204,19 +198,6 @@ class ListEngine:
         self.in_threads(share, range(self.threads))
         work.counters[REFRESHED] = status == REFRESH
 
-    def _rules(self) -> Rules:
-        problem = self.problem
-        return Rules(
-            alpha=problem.alpha,
-            tie_factor=problem.tie_factor,
-            n_clusters=problem.stop.n_clusters,
-            max_level=float(problem.stop.max_level),  # one type: one compilation
-            max_value=float(largest_value(problem)),
-            radius_rule=radius_rule(problem),
-            smallest_weight=float(self.space.weight[self.alive].min()),
-            level_out=problem.tie_tolerance > 0,
-        )
-
     def give_room(self, slot: int, length: int) -> None:
         """Move a list to the end of the buffer if it needs more room; the buffer grows by half when full."""
         if length <= self.lists.room[slot]:
@@ -254,6 +235,21 @@ class ListEngine:
         return list(self.pool.map(function, pieces))
 
 
+def run_few(engine: Any, problem: Problem) -> None:
+    """Load the compiled code of an engine with a problem of a few objects.
+
+    The first time on a machine it is compiled, which takes a while: say so.
+    """
+    notice = threading.Timer(2.0, logger.warning, ["compiling the %s engine, once for this machine", engine.name])
+    notice.daemon = True
+    notice.start()
+    try:
+        for _ in engine(problem.subset(np.arange(FEW), Stop()), 1).levels(0):
+            pass
+    finally:
+        notice.cancel()
+
+
 def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[NDArray[Any], NDArray[Any], float]:
     """Return a certified list of one full row: the nearest, at least all that tie with the nearest, and a radius."""
     finite = int(np.isfinite(distances).sum())
@@ -281,6 +277,20 @@ def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def make_rules(problem: Problem, smallest_weight: float = 1.0) -> Rules:
+    """Return what the compiled loop knows of a problem, always of the same types: one compilation."""
+    return Rules(
+        alpha=problem.alpha,
+        tie_factor=problem.tie_factor,
+        n_clusters=problem.stop.n_clusters,
+        max_level=float(problem.stop.max_level),
+        max_value=float(largest_value(problem)),
+        radius_rule=radius_rule(problem),
+        smallest_weight=smallest_weight,
+        level_out=problem.tie_tolerance > 0,
+    )
 
 
 def radius_rule(problem: Problem) -> int:

@@ -25,7 +25,8 @@ Table = namedtuple(
     "weight spread reduction offset by_size equal_parts",
 )
 
-from_sums = nb.njit(cache=True, nogil=True, forceinline=True)(distance_from_sums)
+#: Weights are above zero: a check for that would keep loops from vector instructions.
+from_sums = nb.njit(cache=True, nogil=True, forceinline=True, error_model="numpy")(distance_from_sums)
 
 
 @inlined
