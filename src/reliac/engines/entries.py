@@ -1,7 +1,8 @@
 """Entries of candidate lists: where they lie, how they are kept true, and who follows whom.
 
-Clusters go by slot (their first object) in all arrays; an entry holds the cluster's node, which dies when it is
-joined, so that stale entries are seen at once.
+Clusters go by slot in all arrays, the slot of their first object; an entry holds the cluster's node, which dies when
+it is joined, so that stale entries are seen at once. An engine may number the slots so that neighbours lie close
+together in memory: ``object_of`` tells the object, and wherever an order matters, objects are compared, not slots.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from ..criteria import equal_shares
 LIST_LENGTH = 16
 
 Lists = namedtuple("Lists", "nodes distances start count room radius best")
-Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark")
+Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark object_of")
 Work = namedtuple("Work", "touched searched pushes parts bounds p q distance level counters")
 
 #: Marks of one thread: ``seen`` (n,) holds the newest stamp a slot was seen with.
 Scratch = namedtuple("Scratch", "seen stamp")
 
-#: Places in Work.counters.
-N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, REFRESHED, N_PUSHES, N_GROUPS = range(9)
+#: Places in Work.counters. LOOKED_AT counts the touched clusters that were looked at since they were touched.
+N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, REFRESHED, N_PUSHES, N_GROUPS, LOOKED_AT = range(10)
 
 
 def pair_distance(space, p, q):
@@ -119,10 +120,12 @@ def sort_entries(node, distance, first, count):
 def sorted_order(major, minor):
     """Return the order by ``major``, then by ``minor``: a merge sort from the bottom up.
 
-    One sort for all needs: NumPy's sorts are compiled anew for every type, and take seconds each.
+    One sort for all needs: NumPy's sorts are compiled anew for every type, and take seconds each. Values move along
+    with their places, so that every pass reads and writes in order.
     """
     n = len(major)
-    order, other, width = np.arange(n), np.empty(n, np.int64), 1
+    order, value, width = np.arange(n), major.copy(), 1
+    next_order, next_value = np.empty(n, np.int64), np.empty_like(value)
     while width < n:
         for start in range(0, n, 2 * width):
             middle, stop = min(start + width, n), min(start + 2 * width, n)
@@ -130,22 +133,24 @@ def sorted_order(major, minor):
             for k in range(start, stop):
                 left = a < middle
                 if left and b < stop:
-                    i, j = order[a], order[b]
-                    left = major[i] < major[j] or (major[i] == major[j] and minor[i] <= minor[j])
-                if left:
-                    other[k] = order[a]
-                    a += 1
-                else:
-                    other[k] = order[b]
-                    b += 1
-        order, other, width = other, order, 2 * width
+                    left = value[a] < value[b] or (value[a] == value[b] and minor[order[a]] <= minor[order[b]])
+                i = a if left else b
+                next_order[k], next_value[k] = order[i], value[i]
+                a, b = a + left, b + (not left)
+        order, next_order, value, next_value, width = next_order, order, next_value, value, 2 * width
     return order
+
+
+@inlined
+def mark_of_level(work):
+    """Return what marks the clusters that were touched at this level."""
+    return -(work.counters[LEVEL] + 2)
 
 
 @inlined
 def touch(nodes, work, r):
     """Put r on the list of clusters whose nearest neighbour may have changed; once."""
-    stamp = -(work.counters[LEVEL] + 2)
+    stamp = mark_of_level(work)
     if nodes.mark[r] != stamp:
         nodes.mark[r] = stamp
         work.touched[work.counters[N_TOUCHED]] = r
@@ -199,6 +204,7 @@ def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
 @compiled
 def remeasure(space, lists, nodes, work, scratch, rows):
     """Measure the lists of all living clusters anew, after their space has changed its arithmetic."""
+    work.counters[LOOKED_AT] = 0
     for r in rows:
         first, kept, own = lists.start[r], lists.start[r], nodes.node_of[r]
         scratch.stamp[0] += 1
