@@ -30,9 +30,10 @@ from .entries import (
     N_SEARCHED,
     N_TOUCHED,
     REFRESHED,
+    bare,
+    bare_inlined,
     compiled,
     follow,
-    inlined,
     join_space,
     living,
     make_node,
@@ -59,7 +60,7 @@ RADIUS_MIN, RADIUS_MAX, RADIUS_MEAN, RADIUS_PLAIN_MEAN, RADIUS_WARD, RADIUS_NONE
 Rules = namedtuple("Rules", "alpha tie_factor n_clusters max_level max_value radius_rule smallest_weight level_out")
 
 
-@inlined
+@bare_inlined
 def certified(lists, work, rules, r):
     """Tell whether the nearest neighbours of r are proven, all that tie included."""
     if lists.count[r] == 0:
@@ -69,7 +70,7 @@ def certified(lists, work, rules, r):
     )
 
 
-@compiled
+@bare
 def group_radius(space, lists, rules, parts):
     """Return the radius of a group from the radii of its parts; -1 if the group must be searched."""
     rule = rules.radius_rule
@@ -97,15 +98,19 @@ def group_radius(space, lists, rules, parts):
 @compiled
 def gather_list(space, lists, nodes, scratch, parts):
     """Give the joined cluster the union of its parts' lists, measured anew and cut to the nearest."""
-    head = parts[0]
-    own, radius = nodes.node_of[head], lists.radius[head]
-    scratch.stamp[0] += 1
-    stamp, seen = scratch.stamp[0], scratch.seen
     total = 0
     for part in parts:
         total += lists.count[part]
-    node_found, distance_found = np.empty(total, np.int32), np.empty(total, np.float64)
-    found = 0
+    gather_entries(space, lists, nodes, scratch, parts, np.empty(total, np.int32), np.empty(total, np.float64))
+
+
+@bare
+def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_found):
+    """Fill the list of a joined cluster; the last two arrays are room for all that its parts list."""
+    head, found = parts[0], 0
+    own, radius = nodes.node_of[head], lists.radius[head]
+    scratch.stamp[0] += 1
+    stamp, seen = scratch.stamp[0], scratch.seen
     for part in parts:
         for e in range(lists.start[part], lists.start[part] + lists.count[part]):
             node = living(nodes, lists.nodes[e])
@@ -129,7 +134,7 @@ def gather_list(space, lists, nodes, scratch, parts):
     lists.count[head] = found
 
 
-@compiled
+@bare
 def join_groups(space, lists, nodes, work, rules):
     """Join the groups that were noted, and touch all whose nearest neighbour may have changed.
 
@@ -159,7 +164,7 @@ def join_groups(space, lists, nodes, work, rules):
             work.counters[N_PUSHES] += 1
 
 
-@compiled
+@bare
 def gather_groups(space, lists, nodes, work, scratch, first, stop):
     """Make the lists of some of the groups just joined; different threads take different groups."""
     for g in range(first, stop):
@@ -170,7 +175,7 @@ def gather_groups(space, lists, nodes, work, scratch, first, stop):
             gather_list(space, lists, nodes, scratch, parts)
 
 
-@compiled
+@bare_inlined
 def look_at(lists, nodes, work, rules, r):
     """Note whether r must be searched, or whom it follows."""
     if not certified(lists, work, rules, r):
@@ -180,7 +185,7 @@ def look_at(lists, nodes, work, rules, r):
         follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
 
 
-@compiled
+@bare
 def look_up(space, lists, nodes, work, rules, scratch):
     """Refresh the lists of touched clusters, note those that must be searched, and see who follows whom.
 
@@ -201,7 +206,7 @@ def look_up(space, lists, nodes, work, rules, scratch):
     counters[REFRESHED], counters[LOOKED_AT] = 0, counters[N_TOUCHED]
 
 
-@compiled
+@bare
 def advance(space, lists, nodes, work, rules, leader, scratch, patience):
     """Run levels until a list runs dry (SEARCH), the rules say stop (DONE), or enough was done (PAUSE).
 

@@ -57,12 +57,17 @@ def register_space(space_type, pair, join):
     SPACES[space_type] = (pair, join)
 
 
-compiled = nb.njit(cache=True, nogil=True)
-inlined = nb.njit(cache=True, nogil=True, forceinline=True)  # small, called in inner loops with many arrays
-shares_of_parts = nb.njit(cache=True, nogil=True)(equal_shares)
+# What makes no array needs no count of references: counting them, array by array of every named tuple, takes more time
+# than the work that is done, and as much again to compile. A function that makes arrays says so, or it would do as its
+# caller does.
+compiled = nb.njit(cache=True, nogil=True, _nrt=True)
+inlined = nb.njit(cache=True, nogil=True, _nrt=True, forceinline=True)  # small, called in inner loops with many arrays
+bare = nb.njit(cache=True, nogil=True, _nrt=False)
+bare_inlined = nb.njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+shares_of_parts = compiled(equal_shares)
 
 
-@inlined
+@bare_inlined
 def living(nodes, node):
     """Follow a node to the living cluster that holds it now; paths are halved on the way."""
     parent = nodes.parent
@@ -73,7 +78,7 @@ def living(nodes, node):
     return node
 
 
-@inlined
+@bare_inlined
 def unfollow(nodes, r):
     """Take r out of the followers of its nearest neighbour. O(1)."""
     if nodes.target[r] < 0:
@@ -88,7 +93,7 @@ def unfollow(nodes, r):
     nodes.target[r] = -1
 
 
-@inlined
+@bare_inlined
 def follow(nodes, r, q):
     """Note that q is the nearest neighbour of r. O(1)."""
     unfollow(nodes, r)
@@ -99,7 +104,7 @@ def follow(nodes, r, q):
     nodes.follower_first[q] = r
 
 
-@compiled
+@bare
 def sort_entries(node, distance, first, count):
     """Sort entries by distance: insertion over falling gaps (Shell), so short runs are quick and long ones not slow."""
     gap = 1
@@ -141,13 +146,13 @@ def sorted_order(major, minor):
     return order
 
 
-@inlined
+@bare_inlined
 def mark_of_level(work):
     """Return what marks the clusters that were touched at this level."""
     return -(work.counters[LEVEL] + 2)
 
 
-@inlined
+@bare_inlined
 def touch(nodes, work, r):
     """Put r on the list of clusters whose nearest neighbour may have changed; once."""
     stamp = mark_of_level(work)
@@ -157,7 +162,7 @@ def touch(nodes, work, r):
         work.counters[N_TOUCHED] += 1
 
 
-@compiled
+@bare
 def refresh(space, lists, nodes, scratch, r, follow_joined):
     """Bring the list of r up to date: follow joined entries, measure them anew, sort, find the best.
 
@@ -193,7 +198,7 @@ def refresh(space, lists, nodes, scratch, r, follow_joined):
     lists.best[r] = lists.distances[first] if lists.count[r] else np.inf
 
 
-@compiled
+@bare
 def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
     """Bring some lists up to date; different threads take different rows."""
     for r in rows:
@@ -201,7 +206,7 @@ def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
             refresh(space, lists, nodes, scratch, r, follow_joined)
 
 
-@compiled
+@bare
 def remeasure(space, lists, nodes, work, scratch, rows):
     """Measure the lists of all living clusters anew, after their space has changed its arithmetic."""
     work.counters[LOOKED_AT] = 0
@@ -223,7 +228,7 @@ def remeasure(space, lists, nodes, work, scratch, rows):
         touch(nodes, work, r)
 
 
-@inlined
+@bare_inlined
 def make_node(nodes, work, parts):
     """Let the parts die and a new node take the slot of the first."""
     node = work.counters[N_NODES]
@@ -242,7 +247,7 @@ def catch_up(space, nodes, work, parts):
     join_space(space, parts)
 
 
-@inlined
+@bare_inlined
 def insert_entry(lists, first, count, node, distance):
     """Enter a cluster into the sorted list of ``count`` entries that begins at ``first``."""
     e = first + count
@@ -252,7 +257,7 @@ def insert_entry(lists, first, count, node, distance):
     lists.nodes[e], lists.distances[e] = node, distance
 
 
-@compiled
+@bare
 def push(lists, nodes, work, r, node, distance):
     """Enter a new cluster into the list of r if it lies inside the radius; a full list drops its farthest."""
     if distance >= lists.radius[r]:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from ..links import share_count
-from .entries import LEVEL, N_ALIVE, N_GROUPS, N_LINKS, N_TOUCHED, compiled, mark_of_level, sorted_order
+from .entries import (
+    LEVEL,
+    N_ALIVE,
+    N_GROUPS,
+    N_LINKS,
+    N_TOUCHED,
+    bare,
+    bare_inlined,
+    compiled,
+    mark_of_level,
+    sorted_order,
+)
 
-count_of_share = nb.njit(cache=True, nogil=True)(share_count)
+count_of_share = bare(share_count)
 
 
 @compiled
@@ -33,11 +43,25 @@ def reliable_links(lists, nodes, work, rules, rows):
     not touched they are no nearer than the best, and if they tie, the new cluster's own list has the link. A link
     that the other side begins its list with is left to that side, if it comes later; others may come twice.
     """
-    count, object_of, stamp = 0, nodes.object_of, mark_of_level(work)
-    for k in range(len(rows)):
-        count += ties_of(lists, rules, rows[k])
+    count = count_ties(lists, rules, rows)
     p, q, d = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float64)
+    count = fill_links(lists, nodes, rules, rows, mark_of_level(work), p, q, d)
+    return p[:count], q[:count], d[:count]
+
+
+@bare
+def count_ties(lists, rules, rows):
+    """Count the entries of some clusters that tie with their best."""
     count = 0
+    for r in rows:
+        count += ties_of(lists, rules, r)
+    return count
+
+
+@bare
+def fill_links(lists, nodes, rules, rows, stamp, p, q, d):
+    """Fill in the links of :func:`reliable_links`; tell how many."""
+    count, object_of = 0, nodes.object_of
     for k in range(len(rows)):
         r = rows[k]
         first = lists.start[r]
@@ -56,7 +80,7 @@ def reliable_links(lists, nodes, work, rules, rows):
                 p[count], q[count] = r, c
             d[count] = distance
             count += 1
-    return p[:count], q[:count], d[:count]
+    return count
 
 
 @compiled
@@ -68,7 +92,7 @@ def sorted_links(nodes, p, q, d):
     return sorted_order(d, key)
 
 
-@compiled
+@bare
 def all_distinct(scratch, p, q):
     """Tell whether no cluster has two links: then every link is a group, as always without ties."""
     scratch.stamp[0] += 1
@@ -80,7 +104,7 @@ def all_distinct(scratch, p, q):
     return True
 
 
-@compiled
+@bare_inlined
 def ties_of(lists, rules, r):
     """Count the entries of r that tie with its best."""
     bound, first, count = lists.best[r] * rules.tie_factor, lists.start[r], 0
