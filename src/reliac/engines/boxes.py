@@ -20,7 +20,7 @@ from collections import namedtuple
 import numpy as np
 
 from .candidates import ROUNDING
-from .entries import bare, bare_inlined, compiled, pair_distance, push
+from .entries import bare, bare_inlined, bare_inside, compiled, pair_distance, push
 from .scans import select
 
 #: points (m, d + 2): mean, weight, spread per pair; slots (m,): -1 if gone; place (n,): position of a slot, -1 if none.
@@ -57,7 +57,7 @@ def new_tree(space, points, slots, n):
 # --- building ---
 
 
-@bare
+@bare_inside
 def widest(points, start, stop):
     """Return the column of means that spans most. O((stop - start) d)."""
     best, span = 0, -1.0
@@ -92,7 +92,7 @@ def split(tree, top, top_depth, stop_depth):
 # --- keeping boxes true ---
 
 
-@bare
+@bare_inside
 def fit(tree, radius, node, new):
     """Compute the box of a node anew, from its clusters (a leaf) or its children; tell whether it changed.
 
@@ -212,7 +212,7 @@ def scan_leaf(points, rules, point, own, start, stop, found, bounds):
             found[e], bounds[e] = i, bound
 
 
-@bare
+@bare_inside
 def nearest(points, boxes, rules, point, own, found, bounds, stack, waiting):
     """Find the positions with the smallest bounds: the own leaf first, then the other side of each node above it.
 
@@ -260,7 +260,7 @@ def search_lists(tree, space, lists, node_of, some, length, tie_factor, ties):
     fill_lists(tree, space, lists, node_of, some, tie_factor, ties, found, bounds, stack, waiting)
 
 
-@bare
+@bare_inside
 def fill_lists(tree, space, lists, node_of, some, tie_factor, ties, found, bounds, stack, waiting):
     """Do what :func:`search_lists` promises; the last four arrays are room."""
     points, slots, place, boxes, rules = tree

@@ -32,8 +32,9 @@ from .entries import (
     REFRESHED,
     bare,
     bare_inlined,
-    compiled,
+    bare_inside,
     follow,
+    inside,
     join_space,
     living,
     make_node,
@@ -70,7 +71,7 @@ def certified(lists, work, rules, r):
     )
 
 
-@bare
+@bare_inside
 def group_radius(space, lists, rules, parts):
     """Return the radius of a group from the radii of its parts; -1 if the group must be searched."""
     rule = rules.radius_rule
@@ -95,7 +96,7 @@ def group_radius(space, lists, rules, parts):
     return min(near, total - distance) - ROUNDING * total
 
 
-@compiled
+@inside
 def gather_list(space, lists, nodes, scratch, parts):
     """Give the joined cluster the union of its parts' lists, measured anew and cut to the nearest."""
     total = 0
@@ -104,7 +105,7 @@ def gather_list(space, lists, nodes, scratch, parts):
     gather_entries(space, lists, nodes, scratch, parts, np.empty(total, np.int32), np.empty(total, np.float64))
 
 
-@bare
+@bare_inside
 def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_found):
     """Fill the list of a joined cluster; the last two arrays are room for all that its parts list."""
     head, found = parts[0], 0
@@ -134,7 +135,7 @@ def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_fou
     lists.count[head] = found
 
 
-@bare
+@bare_inside
 def join_groups(space, lists, nodes, work, rules):
     """Join the groups that were noted, and touch all whose nearest neighbour may have changed.
 
@@ -185,7 +186,7 @@ def look_at(lists, nodes, work, rules, r):
         follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
 
 
-@bare
+@bare_inside
 def look_up(space, lists, nodes, work, rules, scratch):
     """Refresh the lists of touched clusters, note those that must be searched, and see who follows whom.
 

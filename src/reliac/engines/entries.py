@@ -57,14 +57,19 @@ def register_space(space_type, pair, join):
     SPACES[space_type] = (pair, join)
 
 
-# What makes no array needs no count of references: counting them, array by array of every named tuple, takes more time
-# than the work that is done, and as much again to compile. A function that makes arrays says so, or it would do as its
-# caller does.
-compiled = nb.njit(cache=True, nogil=True, _nrt=True)
-inlined = nb.njit(cache=True, nogil=True, _nrt=True, forceinline=True)  # small, called in inner loops with many arrays
-bare = nb.njit(cache=True, nogil=True, _nrt=False)
-bare_inlined = nb.njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-shares_of_parts = compiled(equal_shares)
+# Kernels that Python calls, and the parts they are made of. Parts are compiled into their callers and have no face to
+# Python, which takes as long to compile as they do. What makes no array needs no count of references either: counting
+# them, array by array of every named tuple, takes more time than the work that is done. A function that makes arrays
+# says so, or it would do as its caller does.
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+compiled = nb.njit(cache=True, _nrt=True, **OPTIONS)
+bare = nb.njit(cache=True, _nrt=False, **OPTIONS)
+inside = nb.njit(_nrt=True, **INSIDE)
+bare_inside = nb.njit(_nrt=False, **INSIDE)
+inlined = nb.njit(_nrt=True, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
+bare_inlined = nb.njit(_nrt=False, forceinline=True, **INSIDE)
+shares_of_parts = inside(equal_shares)
 
 
 @bare_inlined
@@ -104,7 +109,7 @@ def follow(nodes, r, q):
     nodes.follower_first[q] = r
 
 
-@bare
+@bare_inside
 def sort_entries(node, distance, first, count):
     """Sort entries by distance: insertion over falling gaps (Shell), so short runs are quick and long ones not slow."""
     gap = 1
@@ -121,7 +126,7 @@ def sort_entries(node, distance, first, count):
         gap //= 3
 
 
-@compiled
+@inside
 def sorted_order(major, minor):
     """Return the order by ``major``, then by ``minor``: a merge sort from the bottom up.
 
@@ -129,8 +134,10 @@ def sorted_order(major, minor):
     with their places, so that every pass reads and writes in order.
     """
     n = len(major)
-    order, value, width = np.arange(n), major.copy(), 1
-    next_order, next_value = np.empty(n, np.int64), np.empty_like(value)
+    order, value, width = np.empty(n, np.int64), np.empty(n, major.dtype), 1
+    next_order, next_value = np.empty(n, np.int64), np.empty(n, major.dtype)
+    for k in range(n):
+        order[k], value[k] = k, major[k]
     while width < n:
         for start in range(0, n, 2 * width):
             middle, stop = min(start + width, n), min(start + 2 * width, n)
@@ -162,7 +169,7 @@ def touch(nodes, work, r):
         work.counters[N_TOUCHED] += 1
 
 
-@bare
+@bare_inside
 def refresh(space, lists, nodes, scratch, r, follow_joined):
     """Bring the list of r up to date: follow joined entries, measure them anew, sort, find the best.
 
@@ -257,7 +264,7 @@ def insert_entry(lists, first, count, node, distance):
     lists.nodes[e], lists.distances[e] = node, distance
 
 
-@bare
+@bare_inside
 def push(lists, nodes, work, r, node, distance):
     """Enter a new cluster into the list of r if it lies inside the radius; a full list drops its farthest."""
     if distance >= lists.radius[r]:

@@ -11,17 +11,17 @@ from .entries import (
     N_GROUPS,
     N_LINKS,
     N_TOUCHED,
-    bare,
     bare_inlined,
-    compiled,
+    bare_inside,
+    inside,
     mark_of_level,
     sorted_order,
 )
 
-count_of_share = bare(share_count)
+count_of_share = bare_inside(share_count)
 
 
-@compiled
+@inside
 def rows_to_look_at(nodes, work, rules, n):
     """Return the clusters whose links may be new: those touched, or all where links of earlier levels are left."""
     everything = rules.alpha != 1.0
@@ -34,7 +34,7 @@ def rows_to_look_at(nodes, work, rules, n):
     return rows[:count]
 
 
-@compiled
+@inside
 def reliable_links(lists, nodes, work, rules, rows):
     """Return the reliable links of some clusters, in the order of the rows.
 
@@ -49,7 +49,7 @@ def reliable_links(lists, nodes, work, rules, rows):
     return p[:count], q[:count], d[:count]
 
 
-@bare
+@bare_inside
 def count_ties(lists, rules, rows):
     """Count the entries of some clusters that tie with their best."""
     count = 0
@@ -58,7 +58,7 @@ def count_ties(lists, rules, rows):
     return count
 
 
-@bare
+@bare_inside
 def fill_links(lists, nodes, rules, rows, stamp, p, q, d):
     """Fill in the links of :func:`reliable_links`; tell how many."""
     count, object_of = 0, nodes.object_of
@@ -83,7 +83,7 @@ def fill_links(lists, nodes, rules, rows, stamp, p, q, d):
     return count
 
 
-@compiled
+@inside
 def sorted_links(nodes, p, q, d):
     """Return the order of links by distance, then by the smaller and the larger object."""
     key, n = np.empty(len(p), np.int64), len(nodes.object_of)
@@ -92,7 +92,7 @@ def sorted_links(nodes, p, q, d):
     return sorted_order(d, key)
 
 
-@bare
+@bare_inside
 def all_distinct(scratch, p, q):
     """Tell whether no cluster has two links: then every link is a group, as always without ties."""
     scratch.stamp[0] += 1
@@ -113,7 +113,7 @@ def ties_of(lists, rules, r):
     return count
 
 
-@compiled
+@inside
 def top(leader, i):
     """Find the leader of a set, halving paths."""
     while leader[i] != i:
@@ -122,7 +122,7 @@ def top(leader, i):
     return i
 
 
-@compiled
+@inside
 def joining(p, q, leader):
     """Keep of sorted links those that join two sets when taken in order; set leaders of slots."""
     keep, count = np.empty(len(p), np.int64), 0
@@ -137,7 +137,7 @@ def joining(p, q, leader):
     return keep[:count]
 
 
-@compiled
+@inside
 def smallest_links(order, d, rules):
     """Take the share alpha of sorted links, within the largest distance."""
     count = len(order)
@@ -152,7 +152,7 @@ def smallest_links(order, d, rules):
     return order[:count]
 
 
-@compiled
+@inside
 def untie(p, q, d, order, nodes, rules, leader, most):
     """Choose from links that tie: each once, those that join clusters, at most ``most``; return them sorted."""
     kept = 0
@@ -165,7 +165,9 @@ def untie(p, q, d, order, nodes, rules, leader, most):
     p, q, d = some_of(p, order), some_of(q, order), some_of(d, order)
     if rules.level_out:
         joining(p, q, leader)
-        lowest = np.full(len(leader), np.inf)
+        lowest = np.empty(len(leader))
+        for k in range(len(p)):
+            lowest[p[k]] = lowest[q[k]] = np.inf
         for k in range(len(p)):
             group = top(leader, p[k])
             lowest[group] = min(lowest[group], d[k])
@@ -177,7 +179,7 @@ def untie(p, q, d, order, nodes, rules, leader, most):
     return some_of(p, keep), some_of(q, keep), some_of(d, keep)
 
 
-@compiled
+@inside
 def some_of(values, which):
     """Return some of the values."""
     result = np.empty(len(which), values.dtype)
@@ -186,10 +188,11 @@ def some_of(values, which):
     return result
 
 
-@compiled
+@inside
 def note_pairs(work, p, q, order):
     """Note the groups where every link is one, in the order of the links as they were found: near ones together."""
-    taken = np.zeros(len(p), np.bool_)
+    taken = np.empty(len(p), np.bool_)
+    taken[:] = False
     for k in range(len(order)):
         taken[order[k]] = True
     count = 0
@@ -202,7 +205,7 @@ def note_pairs(work, p, q, order):
     work.counters[N_GROUPS] = count // 2
 
 
-@compiled
+@inside
 def note_groups(nodes, work, p, q, leader):
     """Note the groups that links form, the parts of each sorted by their first object."""
     joining(p, q, leader)
@@ -224,7 +227,7 @@ def note_groups(nodes, work, p, q, leader):
     work.counters[N_GROUPS] = groups
 
 
-@compiled
+@inside
 def choose_links(lists, nodes, work, rules, scratch, leader):
     """Find the links of the next level, write them down in order, and note the groups they form; tell how many.
 
@@ -240,7 +243,9 @@ def choose_links(lists, nodes, work, rules, scratch, leader):
     else:
         p, q, d = untie(p, q, d, order, nodes, rules, leader, most)
         note_groups(nodes, work, p, q, leader)
-        order = np.arange(len(p))
+        order = np.empty(len(p), np.int64)
+        for k in range(len(p)):
+            order[k] = k
     first = counters[N_LINKS]
     for k in range(len(order)):
         i = order[k]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .entries import bare, bare_inlined, compiled, insert_entry, pair_distance, push, register_space, shares_of_parts
+from .entries import bare, bare_inlined, insert_entry, inside, pair_distance, push, register_space, shares_of_parts
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
 from .scans import CHUNK, scan_values
 
@@ -79,7 +79,7 @@ def _moments_join(space, parts):
 
 
 _pair = bare_inlined(_moments_pair)
-_join = compiled(_moments_join)
+_join = inside(_moments_join)
 register_space(Moments, lambda space, p, q: _pair(space, p, q), lambda space, parts: _join(space, parts))
 
 
