@@ -43,24 +43,18 @@ def reliable_links(lists, nodes, work, rules, rows):
     not touched they are no nearer than the best, and if they tie, the new cluster's own list has the link. A link
     that the other side begins its list with is left to that side, if it comes later; others may come twice.
     """
-    count = count_ties(lists, rules, rows)
-    p, q, d = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float64)
-    count = fill_links(lists, nodes, rules, rows, mark_of_level(work), p, q, d)
+    room, count = 0, len(rows)
+    p, q, d = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
+    while room < count:  # without ties there are fewer links than rows, and once is enough
+        room = count
+        p, q, d = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
+        count = fill_links(lists, nodes, rules, rows, mark_of_level(work), p, q, d)
     return p[:count], q[:count], d[:count]
 
 
 @bare_inside
-def count_ties(lists, rules, rows):
-    """Count the entries of some clusters that tie with their best."""
-    count = 0
-    for r in rows:
-        count += ties_of(lists, rules, r)
-    return count
-
-
-@bare_inside
 def fill_links(lists, nodes, rules, rows, stamp, p, q, d):
-    """Fill in the links of :func:`reliable_links`; tell how many."""
+    """Fill in the links of :func:`reliable_links`, as far as there is room; tell how many there are."""
     count, object_of = 0, nodes.object_of
     for k in range(len(rows)):
         r = rows[k]
@@ -70,15 +64,15 @@ def fill_links(lists, nodes, rules, rows, stamp, p, q, d):
             c = nodes.slot_of[node]
             if nodes.parent[node] >= 0 or distance > lists.best[c] * rules.tie_factor:
                 continue
+            a, b = r, c
             if object_of[c] < object_of[r]:
                 other = lists.start[c]
                 seen = rules.alpha != 1.0 or nodes.mark[c] == stamp
                 if seen and lists.nodes[other] == nodes.node_of[r] and lists.distances[other] == distance:
                     continue
-                p[count], q[count] = c, r
-            else:
-                p[count], q[count] = r, c
-            d[count] = distance
+                a, b = c, r
+            if count < len(p):
+                p[count], q[count], d[count] = a, b, distance
             count += 1
     return count
 
