@@ -8,6 +8,7 @@ together in memory: ``object_of`` tells the object, and wherever an order matter
 from __future__ import annotations
 
 from collections import namedtuple
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -61,14 +62,15 @@ def register_space(space_type, pair, join):
 # Python, which takes as long to compile as they do. What makes no array needs no count of references either: counting
 # them, array by array of every named tuple, takes more time than the work that is done. A function that makes arrays
 # says so, or it would do as its caller does.
+njit: Any = nb.njit  # its declared type leaves some options out
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-compiled = nb.njit(cache=True, _nrt=True, **OPTIONS)
-bare = nb.njit(cache=True, _nrt=False, **OPTIONS)
-inside = nb.njit(_nrt=True, **INSIDE)
-bare_inside = nb.njit(_nrt=False, **INSIDE)
-inlined = nb.njit(_nrt=True, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
-bare_inlined = nb.njit(_nrt=False, forceinline=True, **INSIDE)
+compiled = njit(cache=True, _nrt=True, **OPTIONS)
+bare = njit(cache=True, _nrt=False, **OPTIONS)
+inside = njit(_nrt=True, **INSIDE)
+bare_inside = njit(_nrt=False, **INSIDE)
+inlined = njit(_nrt=True, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
+bare_inlined = njit(_nrt=False, forceinline=True, **INSIDE)
 shares_of_parts = inside(equal_shares)
 
 
