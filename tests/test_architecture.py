@@ -29,6 +29,7 @@ ORDER = [
     "engines.literal",
     "engines.entries",
     "engines.scans",
+    "engines.reliable",
     "engines.candidates",
     "engines.lists",
     "engines.table",

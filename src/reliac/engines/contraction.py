@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .entries import compiled
+from .entries import bare, compiled
 from .table import ADD, MAXIMUM, MINIMUM
 
 #: Side of the squares in which a matrix is turned over, for the cache.
 TILE = 64
 
 
-@compiled
+@bare
 def contract_rows(space, columns, place_of_item, first, target):
     """Sum up, for rows ``first``, first + 1, ... of the contracted matrix, the entries (i, j) with i in the row, j > i.
 
@@ -54,7 +54,7 @@ def places_of_items(space, columns):
     return place
 
 
-@compiled
+@bare
 def fold(matrix, first, stop, reduction):
     """Join entry (i, j) and (j, i) for rows ``first`` to ``stop`` and columns before them, in tiles for the cache."""
     for top in range(first, stop, TILE):
@@ -70,7 +70,7 @@ def fold(matrix, first, stop, reduction):
                     matrix[i, j] = matrix[j, i] = value
 
 
-@compiled
+@bare
 def join_rows(space, matrix, slots, some):
     """Reduce the rows of each of ``some`` new clusters in place, in the row of its first item; then its columns.
 
@@ -107,7 +107,7 @@ def join_rows(space, matrix, slots, some):
             row[first] = stored
 
 
-@compiled
+@bare
 def turn_over(matrix, new, is_new, items):
     """Copy the rows ``new`` into the columns of ``items``; of two new ones, the earlier row counts."""
     for start in range(0, len(items), TILE):
@@ -119,7 +119,7 @@ def turn_over(matrix, new, is_new, items):
                     matrix[c, h] = row[c]
 
 
-@compiled
+@bare
 def settle(space, slots):
     """Make the first item of each cluster its only one; the others are gone, and count for nothing."""
     for r in slots:

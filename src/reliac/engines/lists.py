@@ -22,6 +22,7 @@ from .candidates import DONE, GATHER, REFRESH, SEARCH, Rules, advance, gather_gr
 from .entries import (
     LEVEL,
     LIST_LENGTH,
+    LOOKED_AT,
     N_ALIVE,
     N_GROUPS,
     N_LINKS,
@@ -93,6 +94,7 @@ class ListEngine:
             follower_prev=np.full(n, -1, np.int32),
             target=np.full(n, -1, np.int32),
             mark=np.zeros(n, np.int64),
+            object_of=np.arange(n),
         )
         self.work = Work(
             touched=np.empty(n, np.int64),
@@ -104,7 +106,7 @@ class ListEngine:
             q=np.empty(max(n - 1, 0), np.int64),
             distance=np.empty(max(n - 1, 0)),
             level=np.empty(max(n - 1, 0), np.int64),
-            counters=np.zeros(9, np.int64),
+            counters=np.zeros(10, np.int64),
         )
         self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
         self.leader = np.arange(n, dtype=np.int64)
@@ -171,8 +173,9 @@ class ListEngine:
                 done = slice(told, int(counters[N_LINKS]))
                 told = done.stop
                 if done.stop > done.start:
-                    work = self.work
-                    yield Batch(work.level[done], Links(work.p[done], work.q[done], work.distance[done]), None)
+                    work, object_of = self.work, self.nodes.object_of
+                    links = Links(object_of[work.p[done]], object_of[work.q[done]], work.distance[done])
+                    yield Batch(work.level[done], links, None)
                 if status in (REFRESH, GATHER):
                     self._in_threads_over_lists(status, rules)
                 elif status == SEARCH and counters[N_PUSHES]:
@@ -185,8 +188,9 @@ class ListEngine:
     def _in_threads_over_lists(self, status: int, rules: Rules) -> None:
         """Refresh or gather the lists of a thick level, each thread its share."""
         space, lists, nodes, work = self.space, self.lists, self.nodes, self.work
-        count = int(work.counters[N_TOUCHED if status == REFRESH else N_GROUPS])
-        cuts = np.linspace(0, count, self.threads + 1).astype(int)
+        start = int(work.counters[LOOKED_AT]) if status == REFRESH else 0
+        stop = int(work.counters[N_TOUCHED if status == REFRESH else N_GROUPS])
+        cuts = np.linspace(start, stop, self.threads + 1).astype(int)
 
         def share(k: int) -> None:
             if status == REFRESH:
@@ -221,7 +225,7 @@ class ListEngine:
         nearest, and joining them pair by pair in order means joining each to the first.
         """
         if len(slots) > SEARCH_LENGTH and distances[-1] == 0 and self.problem.alpha in (0.0, 1.0):
-            slots, distances = slots.min(keepdims=True), distances[:1]
+            slots, distances = slots[[np.argmin(self.nodes.object_of[slots])]], distances[:1]
         self.give_room(r, len(slots))
         first = self.lists.start[r]
         self.lists.nodes[first : first + len(slots)] = self.nodes.node_of[slots]

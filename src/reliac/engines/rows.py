@@ -10,7 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from .entries import compiled, inlined, insert_entry, pair_distance, push, sorted_order
+from .entries import bare, bare_inlined, bare_inside, compiled, insert_entry, inside, pair_distance, push, sorted_order
 from .scans import CHUNK, scan_values
 from .table import ADD, MAXIMUM, MINIMUM, from_sums
 
@@ -36,7 +36,7 @@ def pack_columns(space, slots):
     return Columns(slots, item, space.weight[slots], space.spread[slots], several[:count])
 
 
-@compiled
+@inside
 def read_rows(space, slots, sums):
     """Reduce the rows of the items of each cluster: for every item j the number that a cluster of j alone would store.
 
@@ -70,7 +70,7 @@ def read_rows(space, slots, sums):
     return count
 
 
-@compiled
+@inside
 def read_columns(space, slots, sums, count):
     """The other half of the rows of a condensed matrix: entries one above the other, a few rows at a time."""
     base, offset_of_row, reduction = space.base, space.offset_of_row, space.reduction
@@ -100,7 +100,7 @@ def read_columns(space, slots, sums, count):
                     sums[k, j] = max(sums[k, j], value) if reduction == MAXIMUM else min(sums[k, j], value)
 
 
-@compiled
+@bare_inside
 def lower_bounds(space, r, columns, sums, out):
     """Turn the reduced rows of r into what its distances to ``columns`` are at least; infinite to itself.
 
@@ -133,10 +133,17 @@ def lower_bounds(space, r, columns, sums, out):
         if reduction == ADD:
             stored = from_sums(less * stored, sr, more * spread[c], wr, weight[c], offset, by_size)
         out[c] = stored
-    out[np.searchsorted(columns.slots, r)] = np.inf
+    low, high = 0, len(columns.slots) - 1
+    while low < high:  # where r is itself
+        middle = (low + high) // 2
+        if columns.slots[middle] < r:
+            low = middle + 1
+        else:
+            high = middle
+    out[low] = np.inf
 
 
-@inlined
+@bare_inlined
 def fill_list(space, lists, nodes, r, slots, place, radius, tie_factor):
     """Measure what was selected and make a list of what lies inside the radius; tell whether ties leave it unproven."""
     first, count = lists.start[r], 0
@@ -152,7 +159,7 @@ def fill_list(space, lists, nodes, r, slots, place, radius, tie_factor):
     return radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
 
 
-@compiled
+@bare
 def fill_lists(space, lists, nodes, slots, columns, place, tie_factor, failed):
     """Make lists of what the first scan selected: everything else is at least as far as the last one selected."""
     last = place.shape[1] - 1
@@ -189,14 +196,14 @@ def search_rows(space, lists, nodes, slots, columns, sums, rows, length, tie_fac
     return read
 
 
-@compiled
+@bare
 def measure_row(space, r, slots, out):
     """Measure the distances of r to other clusters, pair by pair."""
     for c in range(len(slots)):
         out[c] = pair_distance(space, r, slots[c])
 
 
-@compiled
+@bare
 def push_rows(space, lists, nodes, work, slots, columns, rows, limit, hits):
     """Enter new clusters into the lists whose radius they fall inside.
 

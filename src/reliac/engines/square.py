@@ -11,8 +11,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from .candidates import choose_links, groups_of_links, some_of, unique_links
-from .entries import compiled, shares_of_parts
+from .entries import compiled, inside, shares_of_parts
+from .reliable import groups_of_links, some_of, sorted_links, untie
 from .scans import nearest_in
 from .table import ADD, MAXIMUM, from_sums
 
@@ -79,7 +79,7 @@ def euclidean_square(points, stored, width, root):
     mirror(stored, n, width)
 
 
-@compiled
+@inside
 def mirror(stored, n, width):
     """Copy the upper half below the diagonal, in blocks for the cache."""
     for top in range(0, n, 32):
@@ -105,7 +105,7 @@ def close_square(square, n, width):
         row[i] = np.inf
 
 
-@compiled
+@inside
 def distances_of(square, r, width, out):
     """Return the distances of one cluster to all places, infinite to itself and to free ones. O(width)."""
     stored = square.stored[r * width : (r + 1) * width]
@@ -125,7 +125,7 @@ def distances_of(square, r, width, out):
     return out[:width]
 
 
-@compiled
+@inside
 def meet(best, nearest, tied, r, values, tie_factor):
     """Tell all others how near a new cluster is: it may be nearer than their nearest, or as near."""
     hits = 0
@@ -141,7 +141,7 @@ def meet(best, nearest, tied, r, values, tie_factor):
                 best[c], nearest[c] = values[c], r
 
 
-@compiled
+@inside
 def search_row(square, steps, r, tie_factor):
     """Find the nearest of one cluster; if it is new, let it meet the others. O(width)."""
     best, nearest, tied = square.best, square.nearest, square.tied
@@ -164,7 +164,7 @@ def search_all(square, steps, tie_factor):
             search_row(square, steps, r, tie_factor)
 
 
-@compiled
+@inside
 def rows_to_look_at(square, steps, alpha):
     """Return the clusters whose links may be taken: those just searched, or all; for the smallest link only its first.
 
@@ -184,7 +184,7 @@ def rows_to_look_at(square, steps, alpha):
     return rows[:count]
 
 
-@compiled
+@inside
 def with_room(values, count, more):
     """Copy the first values into an array of more."""
     result = np.empty(len(values) + more, values.dtype)
@@ -193,33 +193,34 @@ def with_room(values, count, more):
     return result
 
 
-@compiled
+@inside
 def reliable_links(square, steps, rows, tie_factor):
-    """Return the reliable links of some clusters, sorted by distance, then by the smaller and the larger place."""
+    """Return the reliable links of some clusters; some may come twice."""
     width, n = steps.counters[WIDTH], steps.counters[N_PLACES]
     best, tied, looked, stamp = square.best, square.tied, square.looked, steps.counters[LEVEL] + 1
-    key, d, count = np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows)), 0
+    p, q, d, count = np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows)), 0
     for r in rows:
         looked[r] = stamp
     for r in rows:
         if not tied[r]:
-            q = square.nearest[r]
-            if q >= 0 and best[r] <= best[q] * tie_factor:
-                key[count], d[count] = min(r, q) * n + max(r, q), best[r]
+            c = square.nearest[r]
+            if c >= 0 and best[r] <= best[c] * tie_factor:
+                p[count], q[count], d[count] = min(r, c), max(r, c), best[r]
                 count += 1
             continue
         values, bound = distances_of(square, r, width, steps.row), best[r] * tie_factor
-        if count + n > len(key):
-            key, d = with_room(key, count, len(key) + n), with_room(d, count, len(d) + n)
-        for q in range(n):
-            told_by_q = q < r and tied[q] and looked[q] == stamp
-            if values[q] <= bound and values[q] <= best[q] * tie_factor and not told_by_q:
-                key[count], d[count] = min(r, q) * n + max(r, q), values[q]
+        if count + n > len(p):
+            more = len(p) + n
+            p, q, d = with_room(p, count, more), with_room(q, count, more), with_room(d, count, more)
+        for c in range(n):
+            told_by_c = c < r and tied[c] and looked[c] == stamp
+            if values[c] <= bound and values[c] <= best[c] * tie_factor and not told_by_c:
+                p[count], q[count], d[count] = min(r, c), max(r, c), values[c]
                 count += 1
-    return unique_links(key[:count], d[:count], n)
+    return p[:count], q[:count], d[:count]
 
 
-@compiled
+@inside
 def weigh_parts(square, parts, bounds, width):
     """Return the factor of every part in its group's sums; the weights and spreads of groups follow."""
     stored, weight, spread = square.stored, square.weight, square.spread
@@ -243,7 +244,7 @@ def weigh_parts(square, parts, bounds, width):
     return factors
 
 
-@compiled
+@inside
 def reduce_rows(square, parts, bounds, factors, width):
     """Reduce the rows of every group's parts to the row of its first."""
     stored = square.stored
@@ -261,7 +262,7 @@ def reduce_rows(square, parts, bounds, factors, width):
                 f = 1.0
 
 
-@compiled
+@inside
 def reduce_pairs(row, first, second, factors, largest, plain):
     """Reduce the columns of pairs in one row; the second of a pair becomes free."""
     if largest:
@@ -278,7 +279,7 @@ def reduce_pairs(row, first, second, factors, largest, plain):
             row[second[k]] = np.inf
 
 
-@compiled
+@inside
 def reduce_groups(row, parts, bounds, factors, largest):
     """Reduce the columns of groups of any size in one row."""
     for g in range(len(bounds) - 1):
@@ -291,7 +292,7 @@ def reduce_groups(row, parts, bounds, factors, largest):
         row[head] = total
 
 
-@compiled
+@inside
 def renew_rows(square, steps, parts, bounds, factors, tie_factor):
     """Reduce the columns of groups in every row, and search it, if it has to be, while it is in the cache.
 
@@ -340,7 +341,7 @@ def join_groups(square, steps, parts, bounds, tie_factor):
     return (counters[N_SEARCHED] + len(parts)) * counters[WIDTH]
 
 
-@compiled
+@inside
 def pack(square, steps):
     """Close the gaps that joined clusters have left, in place: numbers only ever move towards the front. O(n^2)."""
     counters, stored = steps.counters, square.stored
@@ -379,7 +380,7 @@ def advance(square, steps, rules, leader, patience):
             return True
         rows = rows_to_look_at(square, steps, rules.alpha)
         p, q, d = reliable_links(square, steps, rows, rules.tie_factor)
-        p, q, d = choose_links(p, q, d, rules, counters[N_PLACES], leader, left)
+        p, q, d = untie(p, q, d, sorted_links(square.slot, p, q, d), square.slot, rules, leader, left)
         if len(p) == 0:
             return True
         counters[LEVEL] += 1
@@ -388,7 +389,7 @@ def advance(square, steps, rules, leader, patience):
             steps.p[at], steps.q[at] = square.slot[p[k]], square.slot[q[k]]
             steps.distance[at], steps.level[at] = d[k], counters[LEVEL]
         counters[N_LINKS] += len(p)
-        parts, bounds, _ = groups_of_links(p, q, d, leader)
+        parts, bounds = groups_of_links(square.slot, p, q, leader)
         done += join_groups(square, steps, parts, bounds, rules.tie_factor)
         if counters[N_ALIVE] < PACK * counters[N_PLACES] and counters[N_PLACES] > FEW:
             pack(square, steps)

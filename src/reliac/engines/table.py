@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import distance_from_sums
-from .entries import compiled, inlined, register_space, shares_of_parts
+from .entries import bare_inlined, inside, register_space, shares_of_parts
 
 MINIMUM, MAXIMUM, ADD = range(3)
 
@@ -26,10 +25,10 @@ Table = namedtuple(
 )
 
 #: Weights are above zero: a check for that would keep loops from vector instructions.
-from_sums = nb.njit(cache=True, nogil=True, forceinline=True, error_model="numpy")(distance_from_sums)
+from_sums = bare_inlined(distance_from_sums)
 
 
-@inlined
+@bare_inlined
 def stored_pair(space, p, q):
     """Reduce the entries between two clusters; the one with the smaller slot is the outer loop."""
     base, offset_of_row, next_item, factor = space.base, space.offset_of_row, space.next_item, space.factor
@@ -55,7 +54,7 @@ def stored_pair(space, p, q):
     return total
 
 
-@inlined
+@bare_inlined
 def table_pair(space, p, q):
     """Return the distance of two clusters."""
     i, j = space.first_item[min(p, q)], space.first_item[max(p, q)]
@@ -74,7 +73,7 @@ def table_pair(space, p, q):
     return from_sums(stored, s[p], s[q], w[p], w[q], space.offset, space.by_size)
 
 
-@compiled
+@inside
 def table_join(space, parts):
     """Chain the items of the parts; sums inside the group and weights follow."""
     head = parts[0]

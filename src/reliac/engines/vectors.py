@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .entries import compiled, inlined, insert_entry, pair_distance, push, register_space, shares_of_parts
+from .entries import bare, bare_inlined, insert_entry, inside, pair_distance, push, register_space, shares_of_parts
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
 from .scans import CHUNK, scan_values
 
@@ -78,12 +78,12 @@ def _moments_join(space, parts):
         space.weight[head] = wp + wq
 
 
-_pair = inlined(_moments_pair)
-_join = compiled(_moments_join)
+_pair = bare_inlined(_moments_pair)
+_join = inside(_moments_join)
 register_space(Moments, lambda space, p, q: _pair(space, p, q), lambda space, parts: _join(space, parts))
 
 
-@compiled
+@bare
 def select_block(products, first, own, offset, weight, weights, by_size, bound, place, radius, wanted, reached):
     """Take from a block of products the smallest lower bounds of each row.
 
@@ -117,7 +117,7 @@ def select_block(products, first, own, offset, weight, weights, by_size, bound, 
                         reached[-1, 0] += 1
 
 
-@compiled
+@bare
 def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor, failed):
     """Measure what was selected, exactly, and make the lists; note the rows that stay unproven in ``failed``.
 
@@ -145,7 +145,7 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
         failed[i] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
 
 
-@compiled
+@bare
 def push_all(space, lists, nodes, work, pairs, slots, columns):
     """Measure new clusters against those whose radius they may have entered, and enter them."""
     for i, j in pairs:
@@ -155,7 +155,7 @@ def push_all(space, lists, nodes, work, pairs, slots, columns):
         push(lists, nodes, work, r, nodes.node_of[c], pair_distance(space, c, r))
 
 
-@compiled
+@bare
 def exact_row(space, r, columns, out):
     """Distances of one cluster to all, one by one."""
     for j in range(len(columns)):
