@@ -241,6 +241,7 @@ def test_auto_takes_the_plain_engine_for_few_objects_and_says_why():
         ("ward", "sqeuclidean", 64, "vectors"),
         ("average", "cosine", 64, "vectors"),
         ("complete", "euclidean", 4, "matrix"),
+        ("average", "sqeuclidean", 4000, "matrix"),
     ],
 )
 def test_auto_chooses_by_criterion_and_metric(criterion, metric, d, wanted):

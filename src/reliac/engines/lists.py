@@ -270,6 +270,12 @@ def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[N
     return place, distances[place], float(limit)
 
 
+def times_transposed(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Return left times right transposed; some libraries read beyond the ends of rows and raise flags of no meaning."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(left @ right.T)
+
+
 def one_blas_thread() -> Any:
     """Limit BLAS to one thread: blocks run in our own pool, and two pools would fight."""
     return _controller().limit(limits=1, user_api="blas")

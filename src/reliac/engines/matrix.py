@@ -148,8 +148,12 @@ class MatrixEngine(ListEngine):
 
     def _search_rows(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill lists from whole rows, each thread its share."""
-        pieces = [slots[k :: self.threads] for k in range(min(len(slots), self.threads))]
+        pieces = self._dealt_out(slots)
         return self._search_pieces(pieces, columns, np.empty(0))[0]
+
+    def _dealt_out(self, slots: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Deal slots out to the threads; copied, so that kernels meet one kind of array and are compiled once."""
+        return [slots[k :: self.threads].copy() for k in range(min(len(slots), self.threads))]
 
     def _search_and_push(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill the lists of new clusters, and enter the clusters into the lists of others that they belong to."""
@@ -190,8 +194,7 @@ class MatrixEngine(ListEngine):
         """Join the rows and columns of new clusters in the engine's own matrix: one item for every cluster again."""
         assert self.own is not None
         space, own = self.space, self.own
-        pieces = [slots[k :: self.threads] for k in range(min(len(slots), self.threads))]
-        self.in_threads(lambda some: join_rows(space, own, slots, some), pieces)
+        self.in_threads(lambda some: join_rows(space, own, slots, some), self._dealt_out(slots))
         settle(space, slots)
         new, items = space.first_item[slots], items_of(space, columns)
         is_new = np.zeros(len(space.factor), bool)

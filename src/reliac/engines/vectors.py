@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..problem import Problem
 from ..tables import is_sparse
 from .entries import bare, bare_inlined, insert_entry, inside, pair_distance, push, register_space, shares_of_parts
-from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
+from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row, times_transposed
 from .scans import CHUNK, scan_values
 
 #: Rows and columns of one block product: small enough for the cache of one core.
@@ -205,6 +205,12 @@ class VectorsEngine(ListEngine):
         return f"{row.name} of metric {metric!r} does not follow from means and spreads"
 
     @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Tell whether distances are cheap to compute again: with more features than objects, once is enough."""
+        n, d = problem.vectors.shape
+        return bool(d <= n)
+
+    @staticmethod
     def memory(problem: Problem) -> int:
         """Sums in float64, means in float32, lists, and the blocks of all threads."""
         n, d = problem.vectors.shape
@@ -256,7 +262,7 @@ class VectorsEngine(ListEngine):
         while True:
             for start in range(0, len(self.columns), COLUMNS):
                 tile = slice(start, start + COLUMNS)
-                products = left @ means[tile].T
+                products = times_transposed(left, means[tile])
                 select_block(
                     products, start, own, offset, weight, weights[tile], by_size, bound, place,
                     radius[tile], push, reached,
