@@ -42,6 +42,15 @@ def contract_rows(space, columns, place_of_item, first, target):
             i = space.next_item[i]
 
 
+@bare
+def pick_rows(matrix, items, first, target):
+    """Copy the entries between ``items``, of rows ``first``, first + 1, ... of them, where nothing is to be summed."""
+    for k in range(len(target)):
+        row, picked = matrix[items[first + k]], target[k]
+        for c in range(len(items)):
+            picked[c] = row[items[c]]
+
+
 @compiled
 def places_of_items(space, columns):
     """Return for each item the place of its cluster among ``columns``; 0 for those gone, whose factor is 0."""

@@ -8,6 +8,7 @@ short. The contracted matrix is the engine's own: it shrinks in place, and where
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 
 from ..metrics import comes_in_blocks, fill_block
 from ..problem import Problem
-from .contraction import contract_rows, fold, items_of, join_rows, places_of_items, settle, turn_over
+from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
 from .entries import remeasure
-from .lists import SEARCH_LENGTH, WORTH_THREADS, ListEngine, n_threads, nearest_of_row
+from .lists import SEARCH_LENGTH, ListEngine, n_threads, nearest_of_row
 from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows
 from .scans import CHUNK, merge_scans, scan_condensed, scan_square
 from .table import ADD, MAXIMUM, MINIMUM, Table, flat
@@ -26,7 +27,10 @@ from .table import ADD, MAXIMUM, MINIMUM, Table, flat
 #: Contract when this share of the items is left as clusters ...
 CONTRACT = 0.6
 
-#: ... or at once where every new cluster is searched and half of its row lies one entry in each line of memory ...
+#: ... or sooner, where half of a row lies one entry in each line of memory ...
+CONTRACT_CONDENSED = 0.7
+
+#: ... or at once, where moreover every new cluster is searched ...
 CONTRACT_AT_ONCE = 0.95
 
 #: ... or when clusters of several items had their rows read so often that it would have paid: rows per item.
@@ -35,8 +39,14 @@ WORTH_CONTRACTING = 2
 #: Rows of distances held at once by each thread.
 ROWS = 32
 
-#: Rows of distances computed from vectors at once.
+#: Rows of distances computed from vectors at once, or contracted in place.
 BLOCK = 256
+
+#: Entries written one to a line of memory that are worth a second thread: a millisecond's work.
+WORTH_TWO_THREADS = 200_000
+
+#: Rows that one thread takes at a time.
+STRIP = 64
 
 
 class MatrixEngine(ListEngine):
@@ -95,9 +105,9 @@ class MatrixEngine(ListEngine):
     @staticmethod
     def memory(problem: Problem) -> int:
         """The contracted matrix, or computed distances if there are none given; lists; rows."""
-        n = problem.n_objects
-        early = not problem.criterion.reducible and problem.given is not None
-        share = CONTRACT if problem.given is not None and not early else 1.0
+        n, share = problem.n_objects, 1.0
+        if problem.given is not None and problem.criterion.reducible:
+            share = CONTRACT if problem.given.ndim == 2 else CONTRACT_CONDENSED
         return int(8 * n * n * share**2) + n * (12 * SEARCH_LENGTH + 300) + 16 * ROWS * n * n_threads(None)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
@@ -106,10 +116,10 @@ class MatrixEngine(ListEngine):
         if self.untouched and self.plain and len(slots) == self.n_clusters == len(self.space.factor):
             columns, failed = self.alive, self._first_search(slots)
         else:
-            self._contract()
             columns = self.alive
             if self.own is not None and push and not self.problem.criterion.reducible:
                 self._join_in_place(slots, columns)
+            self._contract()
             failed = self._search_and_push(slots, columns) if push else self._search_rows(slots, columns)
         self.untouched = False
         for r in failed:
@@ -199,13 +209,13 @@ class MatrixEngine(ListEngine):
         new, items = space.first_item[slots], items_of(space, columns)
         is_new = np.zeros(len(space.factor), bool)
         is_new[new] = True
-        threads = self.threads if len(slots) * len(items) > WORTH_THREADS**2 else 1
+        threads = self.threads if len(slots) * len(items) > WORTH_TWO_THREADS else 1
         self.in_threads(lambda some: turn_over(own, new, is_new, some), np.array_split(items, threads))
 
     def _worth_contracting(self) -> bool:
         """Tell whether enough items have gone, or rows of several items were read so often that it would have paid."""
         items, reducible = len(self.space.factor), self.problem.criterion.reducible
-        share = CONTRACT if self.space.square or reducible else CONTRACT_AT_ONCE
+        share = CONTRACT if self.space.square else CONTRACT_CONDENSED if reducible else CONTRACT_AT_ONCE
         early = self.extra_rows > WORTH_CONTRACTING * items and (self.own is not None or not reducible)
         return items >= 256 and (self.n_clusters <= share * items or early)
 
@@ -214,26 +224,14 @@ class MatrixEngine(ListEngine):
         if not self._worth_contracting():
             return
         space, columns = self.space, self.alive
-        m, place = len(columns), places_of_items(self.space, self.alive)
-
-        def contract(first: int, target: NDArray[Any]) -> None:
-            self.in_threads(
-                lambda at: contract_rows(space, columns, place, first + at, target[at : at + 64]),
-                range(0, len(target), 64),
-            )
-
-        if self.own is None:
-            kind = space.base.dtype if space.reduction != ADD else np.dtype(np.float64)
-            self.own = own = self.allocate((m, m), kind)
-            contract(0, own)
-        else:  # in place: the rows of an item that is needed yet lie behind
-            own = self.own
-            for top in range(0, m, BLOCK):
-                block = np.empty((min(BLOCK, m - top), m), own.dtype)
-                contract(top, block)
-                own[top : top + len(block), :m] = block
-        # rows near the end are longer: deal them out in turn
-        self.in_threads(lambda at: fold(own, at, min(at + 64, m), space.reduction), range(0, m, 64)[::-1])
+        m, kind = len(columns), self.space.base.dtype if self.space.reduction != ADD else np.dtype(np.float64)
+        if self.own is not None:
+            own = self._shrink(self.own, columns)
+        else:
+            own = self.own = self.allocate((m, m), kind)
+            place = places_of_items(space, columns)
+            self._by_rows(m, lambda some: contract_rows(space, columns, place, some.start, own[some]))
+            self._fold(own, m)
         first = np.full(len(space.first_item), -1)
         first[columns] = np.arange(m)
         self.space = space._replace(
@@ -242,3 +240,33 @@ class MatrixEngine(ListEngine):
         )  # fmt: skip
         self.extra_rows = 0
         remeasure(self.space, self.lists, self.nodes, self.work, self.scratch[0], columns)
+
+    def _shrink(self, own: NDArray[Any], columns: NDArray[np.int64]) -> NDArray[Any]:
+        """Contract the engine's own matrix in place: the rows of items that are needed yet lie behind."""
+        space, m, items = self.space, len(columns), self.space.first_item[columns]
+        place = places_of_items(space, columns)
+        single = bool((space.next_item[items] < 0).all() and (space.factor[items] == 1.0).all())
+        block = np.empty((min(BLOCK, m), m), own.dtype)
+
+        def fill(some: slice) -> None:
+            if single:
+                pick_rows(own, items, top + some.start, block[some])
+            else:
+                contract_rows(space, columns, place, top + some.start, block[some])
+
+        for top in range(0, m, BLOCK):
+            rows = own[top : min(top + BLOCK, m), :m]
+            self._by_rows(len(rows), fill)
+            np.copyto(rows, block[: len(rows)])
+        if not single:
+            self._fold(own, m)
+        return own
+
+    def _fold(self, own: NDArray[Any], m: int) -> None:
+        """Join the halves of pairs; rows near the end are longer: deal them out from there."""
+        reduction = self.space.reduction
+        self.in_threads(lambda at: fold(own, at, min(at + STRIP, m), reduction), range(0, m, STRIP)[::-1])
+
+    def _by_rows(self, count: int, work: Callable[[slice], Any]) -> None:
+        """Do some work on all rows, a strip at a time, in threads."""
+        self.in_threads(work, [slice(at, min(at + STRIP, count)) for at in range(0, count, STRIP)])
