@@ -86,15 +86,16 @@ def _run(
 
     try:
         finished_by = run(problem, choice.engine(problem, n_jobs), history, after_level)
+        if finished_by != choice.engine.name:
+            choice = Choice(get_engine(finished_by), f"ties left the {choice.engine.name} engine no room")
+        whole = tree()
     except KeyboardInterrupt:
         raise _interrupted(tree(), keeper) from None
     finally:
         finish()
-    if finished_by != choice.engine.name:
-        choice = Choice(get_engine(finished_by), f"ties left the {choice.engine.name} engine no room")
     if keeper:
         keeper.remove()
-    return tree()
+    return whole
 
 
 def _interrupted(partial: ClusterTree, keeper: Checkpoint | None) -> Interrupted:

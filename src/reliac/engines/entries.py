@@ -216,9 +216,16 @@ def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
 
 
 @bare
-def remeasure(space, lists, nodes, work, scratch, rows):
-    """Measure the lists of all living clusters anew, after their space has changed its arithmetic."""
+def touch_all(nodes, work, rows):
+    """Touch clusters whose lists were measured anew."""
     work.counters[LOOKED_AT] = 0
+    for r in rows:
+        touch(nodes, work, r)
+
+
+@bare
+def remeasure(space, lists, nodes, scratch, rows):
+    """Measure some lists anew, after their space has changed its arithmetic; different threads take different rows."""
     for r in rows:
         first, kept, own = lists.start[r], lists.start[r], nodes.node_of[r]
         scratch.stamp[0] += 1
@@ -234,7 +241,6 @@ def remeasure(space, lists, nodes, work, scratch, rows):
                 kept += 1
         lists.count[r] = kept - first
         sort_entries(lists.nodes, lists.distances, first, kept - first)
-        touch(nodes, work, r)
 
 
 @bare_inlined

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..metrics import comes_in_blocks, fill_block
 from ..problem import Problem
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
-from .entries import remeasure
+from .entries import remeasure, touch_all
 from .lists import SEARCH_LENGTH, ListEngine, n_threads, nearest_of_row
 from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows
 from .scans import CHUNK, merge_scans, scan_condensed, scan_square
@@ -239,7 +239,11 @@ class MatrixEngine(ListEngine):
             next_item=np.full(m, -1),
         )  # fmt: skip
         self.extra_rows = 0
-        remeasure(self.space, self.lists, self.nodes, self.work, self.scratch[0], columns)
+        pieces = np.array_split(columns, self.threads)
+        self.in_threads(
+            lambda k: remeasure(self.space, self.lists, self.nodes, self.scratch[k], pieces[k]), range(self.threads)
+        )
+        touch_all(self.nodes, self.work, columns)
 
     def _shrink(self, own: NDArray[Any], columns: NDArray[np.int64]) -> NDArray[Any]:
         """Contract the engine's own matrix in place: the rows of items that are needed yet lie behind."""

@@ -50,7 +50,7 @@ def padded_width(places):
 def euclidean_square(points, stored, width, root):
     """Fill the matrix with squared Euclidean distances, or their roots. ``points`` (d, n): one column per object.
 
-    The terms of every pair are added in the same order, so equal pairs have equal bits. Cost: n^2 d / 2.
+    The terms of every pair are added one after the other, as SciPy does: the bits are the same. Cost: n^2 d / 2.
     """
     d, n = points.shape
     for left in range(0, n, 256):
@@ -64,9 +64,10 @@ def euclidean_square(points, stored, width, root):
                 a, b, c, e = points[k, i], points[k + 1, i], points[k + 2, i], points[k + 3, i]
                 t, u, v, w = points[k, start:], points[k + 1, start:], points[k + 2, start:], points[k + 3, start:]
                 for j in range(len(row)):
-                    first = (t[j] - a) * (t[j] - a) + (u[j] - b) * (u[j] - b)
-                    second = (v[j] - c) * (v[j] - c) + (w[j] - e) * (w[j] - e)
-                    row[j] += first + second
+                    value = row[j] + (t[j] - a) * (t[j] - a)
+                    value += (u[j] - b) * (u[j] - b)
+                    value += (v[j] - c) * (v[j] - c)
+                    row[j] = value + (w[j] - e) * (w[j] - e)
                 k += 4
             while k < d:
                 a, t = points[k, i], points[k, start:]

@@ -22,6 +22,7 @@ from .base import TooManyTies
 from .entries import compiled
 from .lists import one_blas_thread
 from .reliable import top
+from .square import euclidean_square
 
 #: Vectors of at most this many rows are compared pair by pair: nothing to search, little to compile.
 SMALL = 2048
@@ -73,10 +74,16 @@ def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]
 def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: int) -> Edges:
     """Choose by size and dimension; rows are distinct unless compared by direction."""
     n, d = rows.shape
-    if n <= SMALL:
+    if n <= SMALL and kind == COSINE:
         from dataclasses import replace
 
         return edges_of_matrix(replace(problem, n_objects=n, vectors=rows).base_distances(), n)[0]
+    if n <= SMALL:
+        square = np.empty((n, n))
+        np.fill_diagonal(square, 0.0)
+        columns = np.ascontiguousarray(rows.T, np.float64)
+        euclidean_square(columns, square.reshape(-1), n, problem.metric == "euclidean")
+        return edges_of_matrix(square, n)[0]
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         # the bound was measured: below, products are faster
         if kind != COSINE and d <= FEW_DIMENSIONS and n > 50_000 * 2.2 ** (d - 5):
