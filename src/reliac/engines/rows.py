@@ -66,23 +66,22 @@ def read_rows(space, slots, sums):
             count += 1
             i = space.next_item[i]
     if not space.square:
-        read_columns(space, slots, sums, count)
+        read_columns(space, slots, sums)
     return count
 
 
 @inside
-def read_columns(space, slots, sums, count):
+def read_columns(space, slots, sums):
     """The other half of the rows of a condensed matrix: entries one above the other, a few rows at a time."""
     base, offset_of_row, reduction = space.base, space.offset_of_row, space.reduction
-    items, owner = np.empty(count, np.int64), np.empty(count, np.int64)
-    count = 0
+    items, owner, count = np.empty(sums.shape[1], np.int64), np.empty(sums.shape[1], np.int64), 0
     for k in range(len(slots)):
         i = space.first_item[slots[k]]
         while i >= 0:
             items[count], owner[count] = i, k
             count += 1
             i = space.next_item[i]
-    order = sorted_order(items, owner)
+    order = sorted_order(items[:count], owner[:count])
     begin = 0
     for top in range(0, items[order[count - 1]], TOGETHER):
         while items[order[begin]] <= top:
