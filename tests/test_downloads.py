@@ -84,6 +84,7 @@ def test_a_file_in_the_folder_is_taken_before_any_download(server, tmp_path):
         ("/toy.zip#toy.csv", zipped(folder__toy_dot_csv=TOY)),
         ("/toy.zip#toy.csv.gz", zipped(toy_dot_csv_dot_gz=gzip.compress(TOY))),
     ],
+    ids=["gzip", "zip", "folder in a zip", "gzip in a zip"],
 )
 def test_what_is_packed_is_unpacked_and_its_content_is_checked(server, url, answer):
     server.answers[f"/{HOST}{url.partition('#')[0]}"] = answer
@@ -155,7 +156,10 @@ def broken_chunks(request):
         (zipped(other=b"1"), r"wrong content: the archive holds no toy.csv, but other", 1),
         (b"PK\x03\x04 no archive", r"wrong content: it cannot be unpacked \(File is not a zip file\)", 1),
     ],
-    ids=lambda value: getattr(value, "__name__", None) or str(value)[:20],
+    ids=(
+        *("truncated", "silent", "dripping", "rude", "broken chunks", "500", "404", "403"),
+        *("one byte wrong", "a page", "half a gzip", "another zip", "no zip"),
+    ),
 )
 def test_a_bad_answer_is_told_and_leaves_nothing(server, answer, words, times):
     server.answers[f"/{HOST}/toy.csv"] = answer
