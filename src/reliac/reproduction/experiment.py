@@ -97,8 +97,8 @@ class _Run:
             began = time.perf_counter()
             title = _NAMES[name]
             try:
-                settings = NEWS if name.startswith("news") else {}
-                self.loaded[name] = library.load(name, folder, download=download, progress=False, **settings)
+                options = NEWS.get(name, {})
+                self.loaded[name] = library.load(name, folder, download=download, progress=False, **options)
             except DatasetError as error:
                 self.missing[title] = str(error)
                 self.progress(f"{place} of {len(self.chosen)}, {name}: not at hand, left out")
@@ -108,7 +108,7 @@ class _Run:
             rows = list(bench.extended())
             self.cells += cells
             self.extended += rows
-            told = ", ".join(f"{n} {word}" for word, n in chapters.counts(cells, PROTOCOLS[0]).items() if n)
+            told = chapters.in_words(chapters.counts(cells, PROTOCOLS[0]))
             self.progress(f"{place} of {len(self.chosen)}, {name}: {told} ({time.perf_counter() - began:.1f} s)")
 
     def claims(self) -> None:

@@ -37,7 +37,7 @@ p, dl { max-width: 46rem; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem; font-size: 0.9rem;
   color: var(--soft); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
-.scroll { overflow: auto; max-height: 42rem; border: 1px solid var(--line); border-radius: 6px;
+.scroll { overflow: auto; border: 1px solid var(--line); border-radius: 6px;
   margin: 0.4rem 0 1.6rem; }
 table { border-collapse: separate; border-spacing: 0; font-size: 0.86rem; font-variant-numeric: tabular-nums;
   min-width: 100%; }
@@ -58,6 +58,7 @@ td small { display: block; white-space: nowrap; font-size: 0.78rem; }
 .key span { display: inline-block; padding: 0.05rem 0.5rem; border-radius: 4px; margin: 0 0.3rem 0.3rem 0;
   font-size: 0.9rem; }
 details { margin: 0.8rem 0 1.4rem; }
+details .scroll { max-height: 80vh; }
 summary { cursor: pointer; font-weight: 600; }
 code { font-family: ui-monospace, monospace; font-size: 0.92em; background: var(--panel); padding: 0 0.2em; }
 figure { margin: 1.2rem 0 1.8rem; }

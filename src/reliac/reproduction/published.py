@@ -104,7 +104,7 @@ PUBLISHED = _read()
 def impossible(printed: Scores) -> bool:
     """Say whether no two partitions can have these scores.
 
-    AMI divides what is left of the mutual information, after chance is taken off, by the larger entropy (less chance);
-    V divides the whole mutual information by the mean of the two entropies. So AMI never exceeds V.
+    Let I be the mutual information, E what chance gives of it, M the larger of the two entropies and H their mean.
+    AMI = (I - E) / (M - E) is at most I / M, since E (M - I) is not negative, and that is at most V = I / H.
     """
     return printed.ami > printed.v

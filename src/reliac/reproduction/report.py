@@ -15,6 +15,7 @@ from reliac import __version__
 from ..errors import explain
 from ..files import write_atomically
 from ..writers import delimited
+from .chapters import in_words
 from .page import to_html
 from .protocols import PROTOCOLS, Cell, ExtendedRow
 from .sections import Section, Table
@@ -78,11 +79,7 @@ class Report:
 
     def __str__(self) -> str:
         """Return the counts as one line."""
-        told = []
-        for protocol in PROTOCOLS:
-            numbers = (f"{number} {word}" for word, number in self.counts[protocol].items() if number)
-            told.append(f"{protocol}: {', '.join(numbers) or 'nothing'}")
-        return "; ".join(told)
+        return "; ".join(f"{protocol}: {in_words(self.counts[protocol])}" for protocol in PROTOCOLS)
 
 
 def make_folder(folder: Path) -> None:
