@@ -32,7 +32,8 @@ def counts(cells: Iterable[Cell], protocol: str) -> dict[str, int]:
 
 def in_words(found: Mapping[str, int]) -> str:
     """Write counts of verdicts as a text."""
-    told = [f"{number} {'differ' if word == DIFFERS else word}" for word, number in found.items() if number]
+    plural = {DIFFERS: "differ"}
+    told = [f"{number} {word if number == 1 else plural.get(word, word)}" for word, number in found.items() if number]
     return ", ".join(told) or "nothing was run"
 
 

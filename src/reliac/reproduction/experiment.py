@@ -67,6 +67,8 @@ def reproduce(
     run = _Run(chosen, progress or (lambda line: None), command)
     try:
         run.tables(folder, download)
+        if out is not None:  # so that nothing that goes wrong later can take the tables away
+            run.report().write(out)
         run.claims()
     except KeyboardInterrupt:
         report = run.report(stopped=True)
