@@ -265,7 +265,7 @@ def test_the_page_needs_nothing_else_and_holds_every_table(report):
 
 def test_verdicts_have_a_colour_and_a_word(report):
     text = report.to_html()
-    assert '<td class="good number">0.5821 / 0.5821<small>reproduced</small></td>' in text
+    assert '<td class="good pair">0.5821 / 0.5821<small>reproduced</small></td>' in text
     assert '<td class="good">reproduced: 5 of 5</td>' in text
 
 

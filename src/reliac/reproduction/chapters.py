@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from .protocols import (
-    ALPHAS,
     CANNOT,
     DIFFERS,
     PROTOCOLS,
+    REPRODUCED,
     SLIPS,
     UNEXPLAINED,
     WORDS,
@@ -67,7 +67,8 @@ def published_section(cells: Sequence[Cell]) -> Section:
             "The settings that lead to the printed figures, slips included. Each cell has our figure, the printed one, "
             "and the verdict.",
             f"For all data sets: {SLIPS['cut']}; in the standard columns, {SLIPS['ties']}. In the reliable column "
-            f"called average {SLIPS['criterion']}, except for Iris.",
+            f"called average {SLIPS['criterion']}, except for Iris; on Hayes Roth and Perfume both give the same "
+            "figures.",
         ),
         (_slips_table(), *_measure_tables("published", chosen), _places_table("places-as-published", chosen)),
     )
@@ -93,13 +94,14 @@ def extended_section(rows: Sequence[ExtendedRow]) -> Section:
     """Show more criteria, shares of the reliable links, and early-stopped clusterings."""
     tables = []
     for title in dict.fromkeys(row.dataset for row in rows):
+        alphas = sorted({row.alpha for row in rows if row.dataset == title})
         lines = []
         for criterion in dict.fromkeys(row.criterion for row in rows):
             found = {row.alpha: row for row in rows if (row.dataset, row.criterion) == (title, criterion)}
-            figures = (f"{_shown(found[a].by_distance.ami)}" if a in found else "" for a in ALPHAS)
+            figures = (_shown(found[alpha].by_distance.ami) for alpha in alphas)
             levels = f"{found[0.0].n_levels} to {found[1.0].n_levels}"
             lines.append((criterion, *figures, levels))
-        columns = ("criterion", *(f"alpha {alpha:g}" for alpha in ALPHAS), "levels, alpha 0 to 1")
+        columns = ("criterion", *(f"alpha {alpha:g}" for alpha in alphas), "levels, alpha 0 to 1")
         name = DATASETS[title] or title
         tables.append(Table(f"alpha-{name}", f"{title}: AMI of K clusters", columns, tuple(lines)))
     columns = ("data set", "criterion", "alpha", "levels", "K", *_named("by distance"), *_named("by level"))
@@ -201,7 +203,8 @@ def _measure_tables(prefix: str, cells: Sequence[Cell]) -> Iterable[Table]:
 
 def _figure(cell: Cell, measure: str) -> str:
     ours = "–" if cell.ours is None else _shown(getattr(cell.ours, measure))
-    return f"{ours} / {getattr(cell.printed, measure):.4f}\n{cell.verdict.word}"
+    note = ", sign lost" if cell.verdict.word == REPRODUCED and cell.verdict.reason else ""
+    return f"{ours} / {getattr(cell.printed, measure):.4f}\n{cell.verdict.word}{note}"
 
 
 def _places_table(name: str, cells: Sequence[Cell]) -> Table:

@@ -117,7 +117,6 @@ class _Run:
         """Run the experiments behind the paper's other claims."""
         for section in claims(self.loaded, self.progress):
             self.other.append(section)
-            self.progress(f"claim: {section.title}")
 
     def report(self, stopped: bool = False) -> Report:
         """Put together what has been done."""

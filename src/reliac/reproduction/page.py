@@ -50,6 +50,7 @@ thead th:first-child { left: 0; z-index: 3; }
 td { min-width: 3.5rem; }
 td.long { min-width: 16rem; }
 td.number { text-align: right; white-space: nowrap; }
+td.pair { white-space: nowrap; }
 td small { display: block; white-space: nowrap; font-size: 0.78rem; }
 .good { background: var(--good); color: var(--good-ink); }
 .fair { background: var(--fair); color: var(--fair-ink); }
@@ -139,20 +140,18 @@ def _row(row: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Colour a cell by its verdict; a second line, and more, are small."""
+    """Colour a cell by its verdict, if it has one; a second line, and more, are small."""
     first, *more = text.split("\n")
-    classes = [] if len(more) > 1 else [name for word, name in _COLOURS if _tells(word, first, more)]
-    if _NUMBER.fullmatch(first):
-        classes.append("number")
+    number = _NUMBER.fullmatch(first) is not None
+    verdict = more[0] if number and more else first if not more else ""
+    classes = [name for word, name in _COLOURS if re.match(rf"{word}\b", verdict)]
+    if number:
+        classes.append("pair" if more else "number")
     if len(first) > 60:
         classes.append("long")
     small = "".join(f"<small>{_words(line)}</small>" for line in more)
     kind = f' class="{" ".join(classes)}"' if classes else ""
     return f"<td{kind}>{_words(first)}{small}</td>"
-
-
-def _tells(word: str, first: str, more: list[str]) -> bool:
-    return (more == [word]) or (not more and re.match(rf"{word}\b", first) is not None)
 
 
 def _figure(figure: Figure) -> str:

@@ -30,7 +30,7 @@ SLIPS = {
     "data": "the data are not those of the text",
     "criterion": "the criterion is `weighted` and not average",
     "cut": "clusters come from SciPy's `cut_tree`, which gives fewer than K where a join is nearer than one below it",
-    "ties": "ties are broken as SciPy did before version 0.19",
+    "ties": "ties are broken as in old versions of SciPy: the first smallest pair, put in the place of its later part",
 }
 
 REPRODUCED, DIFFERS, CANNOT, NOT_RUN = "reproduced", "differs", "cannot be reproduced", "not run"

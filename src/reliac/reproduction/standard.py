@@ -1,9 +1,9 @@
 """The standard strategy with the rules for ties that stand behind the printed figures.
 
-The printed standard columns follow SciPy's ``linkage`` of the years before 0.19, found by trying rules until all
-places agreed: of several smallest pairs the first in row order is joined, and the joint cluster takes the place of the
-later of its two parts. The single criterion went through Sibson's pointer representation (SLINK, 1973). Today's SciPy
-breaks ties in other ways; where nothing ties, all of them give the same tree.
+Found by trying rules until all places agreed, and, as far as we know, that of old versions of SciPy's ``linkage``: of
+several smallest pairs the first in row order is joined, and the joint cluster takes the place of the later of its two
+parts. The single criterion goes through Sibson's pointer representation (SLINK, 1973). Today's SciPy breaks ties in
+other ways; where nothing ties, all of them give the same tree.
 """
 
 from __future__ import annotations
