@@ -156,8 +156,7 @@ def _words(found: dict[tuple[str, str], Spread], orders: int) -> tuple[str, ...]
         f"several in {several} of {len(found)} cases, up to {largest} from {orders} orders.",
         f"{holds} for levels. Asking for exactly K clusters is another matter: where K falls inside a tie, some tied "
         f"links are taken and others not, and then reliac depends on the order too (in {cut} of {len(found)} cases "
-        "here). Cut at a level or at a distance where the order must not matter. On data without ties all libraries "
-        "give one result.",
+        "here). Cut at a level or at a distance where the order must not matter.",
         *missing,
     )
 
