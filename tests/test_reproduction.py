@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from html.parser import HTMLParser
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,12 +18,14 @@ from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from reliac import datasets
+from reliac.criteria import CRITERIA
 from reliac.reproduction import Report, Stopped, experiment, names, protocols, reproduce
-from reliac.reproduction.chapters import limits_section
+from reliac.reproduction.chapters import extended_section, limits_section
 from reliac.reproduction.page import to_html
 from reliac.reproduction.protocols import CANNOT, DIFFERS, NOT_RUN, REPRODUCED, Bench, agreement, cells_without_data
 from reliac.reproduction.published import DATASETS, PUBLISHED, Place, Scores, impossible
 from reliac.reproduction.sections import Figure, Section, Table
+from reliac.reproduction.settings import Objects
 from reliac.reproduction.standard import linkage_by_first_pair
 
 UCI = list(DATASETS)[:7]
@@ -159,13 +162,20 @@ def test_places_without_data_say_why():
 
 def test_extended_runs_all_criteria_with_several_alphas():
     rows = list(Bench("Iris", datasets.load("iris")).extended())
-    assert {(row.criterion, row.alpha) for row in rows} == {
-        (c, a) for c in reliac.criteria.CRITERIA for a in protocols.ALPHAS
-    }
+    assert {(row.criterion, row.alpha) for row in rows} == set(product(CRITERIA, protocols.ALPHAS))
     ward = {row.alpha: row for row in rows if row.criterion == "ward"}
     assert ward[0.0].n_levels == 149 > ward[0.5].n_levels > ward[1.0].n_levels
     for row in rows:
         assert abs(row.clusters_at_level - 3) <= 1 or row.criterion == "single"
+
+
+def test_without_ties_alpha_changes_only_criteria_that_are_not_reducible():
+    bench = Bench("Seeds", datasets.load("iris"))  # any name will do: the rows are what counts
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    bench.written = Objects(X, np.repeat([0, 1], 20))
+    table = extended_section(list(bench.extended())).tables[0]
+    changed = {row[0]: row[2] for row in table.rows}
+    assert all(changed[name] == "none" for name, row in CRITERIA.items() if row.reducible)
 
 
 # --- the standard strategy of the printed tables ---
@@ -265,8 +275,8 @@ def test_the_page_needs_nothing_else_and_holds_every_table(report):
 
 def test_verdicts_have_a_colour_and_a_word(report):
     text = report.to_html()
-    assert '<td class="good pair">0.5821 / 0.5821<small>reproduced</small></td>' in text
-    assert '<td class="good">reproduced: 5 of 5</td>' in text
+    assert '<td class="good short">0.5821 / 0.5821<small>reproduced</small></td>' in text
+    assert '<td class="good short">reproduced: 5 of 5</td>' in text
 
 
 def test_pictures_have_words_and_names_of_their_own_and_no_prologue():

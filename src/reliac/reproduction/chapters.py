@@ -11,6 +11,7 @@ from .protocols import (
     PROTOCOLS,
     REPRODUCED,
     SLIPS,
+    TOLERANCE,
     UNEXPLAINED,
     WORDS,
     Cell,
@@ -92,7 +93,7 @@ def written_section(cells: Sequence[Cell]) -> Section:
 
 def extended_section(rows: Sequence[ExtendedRow]) -> Section:
     """Show more criteria, shares of the reliable links, and early-stopped clusterings."""
-    tables = []
+    tables = [_alpha_table(rows)]
     for title in dict.fromkeys(row.dataset for row in rows):
         alphas = sorted({row.alpha for row in rows if row.dataset == title})
         lines = []
@@ -103,7 +104,7 @@ def extended_section(rows: Sequence[ExtendedRow]) -> Section:
             lines.append((criterion, *figures, levels))
         columns = ("criterion", *(f"alpha {alpha:g}" for alpha in alphas), "levels, alpha 0 to 1")
         name = DATASETS[title] or title
-        tables.append(Table(f"alpha-{name}", f"{title}: AMI of K clusters", columns, tuple(lines)))
+        tables.append(Table(f"alpha-{name}", f"{title}: AMI of K clusters", columns, tuple(lines), folded=True))
     columns = ("data set", "criterion", "alpha", "levels", "K", *_named("by distance"), *_named("by level"))
     columns = (*columns, "level nearest to K", "clusters there", *_named("at that level"))
     everything = tuple(
@@ -235,6 +236,22 @@ def _reasons_table(cells: Iterable[Cell]) -> Table:
         for reason, found in sorted(places.items(), key=lambda item: -len(item[1]))
     )
     return Table("reasons", "What the printed figures need where ours differ", ("places", "reason", "which"), rows)
+
+
+def _alpha_table(rows: Sequence[ExtendedRow]) -> Table:
+    """Tell for every criterion on which data sets alpha changes the scores of K clusters, and from what to what."""
+    titles = list(dict.fromkeys(row.dataset for row in rows))
+    lines = []
+    for criterion in dict.fromkeys(row.criterion for row in rows):
+        changed = []
+        for title in titles:
+            found = [row.by_distance for row in rows if (row.dataset, row.criterion) == (title, criterion)]
+            if any(abs(a - b) > TOLERANCE for scores in found for a, b in zip(scores, found[0], strict=True)):
+                low, high = (_shown(end(scores.ami for scores in found)) for end in (min, max))
+                changed.append(f"{title} ({low} to {high})")
+        lines.append((criterion, f"{len(changed)} of {len(titles)}", ", ".join(changed) or "none"))
+    columns = ("criterion", "data sets", "which (lowest to highest AMI over all alphas)")
+    return Table("alpha", "Where alpha changes the scores of K clusters", columns, tuple(lines))
 
 
 def _slips_table() -> Table:

@@ -10,6 +10,9 @@ from .sections import Figure, Section, Table
 
 #: What a cell begins with, or ends with on a line of its own, decides its colour; the words stay.
 _COLOURS = (("reproduced", "good"), ("differs", "fair"), ("cannot be reproduced", "poor"), ("not run", "none"))
+
+#: Cells up to the first number of characters are never broken into lines; from the second on they get more room.
+SHORT, LONG = 24, 60
 _NUMBER = re.compile(r"[-–]?[\d.,]*(?: ?[/%x×] ?[-–]?[\d.,]*)*")
 
 _STYLE = """
@@ -49,8 +52,7 @@ tbody th { position: sticky; left: 0; background: var(--panel); font-weight: 600
 thead th:first-child { left: 0; z-index: 3; }
 td { min-width: 3.5rem; }
 td.long { min-width: 16rem; }
-td.number { text-align: right; white-space: nowrap; }
-td.pair { white-space: nowrap; }
+td.short { white-space: nowrap; }
 td small { display: block; white-space: nowrap; font-size: 0.78rem; }
 .good { background: var(--good); color: var(--good-ink); }
 .fair { background: var(--fair); color: var(--fair-ink); }
@@ -145,10 +147,7 @@ def _cell(text: str) -> str:
     number = _NUMBER.fullmatch(first) is not None
     verdict = more[0] if number and more else first if not more else ""
     classes = [name for word, name in _COLOURS if re.match(rf"{word}\b", verdict)]
-    if number:
-        classes.append("pair" if more else "number")
-    if len(first) > 60:
-        classes.append("long")
+    classes += ["short"] if len(first) <= SHORT else ["long"] if len(first) >= LONG else []
     small = "".join(f"<small>{_words(line)}</small>" for line in more)
     kind = f' class="{" ".join(classes)}"' if classes else ""
     return f"<td{kind}>{_words(first)}{small}</td>"
