@@ -166,9 +166,9 @@ def _draw(canvas: Any, X: NDArray[np.float64], kinds: NDArray[np.intp], built: d
     colours = dict(zip(STRATEGIES, (STANDARD, THIRD, RELIABLE), strict=True))
     panels = canvas.subplots(1, 3, sharex=True, sharey=True)
     for ax, name in zip(panels, STRATEGIES, strict=True):
-        lines = LineCollection(_edges(X, built[name]), colors=colours[name], linewidths=1.6)
+        lines = LineCollection(_edges(X, built[name]), colors=colours[name], linewidths=1.6, zorder=4)
         ax.add_collection(lines)
-        for kind, marker, size in ((DENSE, "x", 16), (SPARSE, "o", 14), (OUTLIER, "*", 80)):
+        for kind, marker, size in ((DENSE, "x", 10), (SPARSE, "o", 14), (OUTLIER, "*", 80)):
             ax.scatter(*X[kinds == kind].T, marker=marker, s=size, color=NEUTRAL, linewidths=1.0, zorder=3)
         ax.set_title(name)
         ax.set_aspect("equal")

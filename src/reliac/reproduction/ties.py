@@ -145,9 +145,9 @@ def _words(found: dict[tuple[str, str], Spread], orders: int) -> tuple[str, ...]
     missing = () if "fastcluster" in libraries() else ("fastcluster is not installed and was left out.",)
     holds = "Holds" if most == 1 else "Does not hold"
     return (
-        "Claimed: a cluster can have several nearest neighbours, and Algorithm 1 joins all clusters that reliable "
-        "links connect. So its levels cannot depend on the order of the rows. The paper breaks ties by index only "
-        "where a cut asks for exactly K clusters.",
+        "Stated: a cluster can have several nearest neighbours, and Algorithm 1 joins all clusters that reliable links "
+        "connect; ties are broken by index only where a cut asks for exactly K clusters. It follows, though the paper "
+        "does not say it, that the levels cannot depend on the order of the rows.",
         f"Done: {orders} random orders of the same rows, on data full of ties. Each partition is brought back to the "
         "original order and compared. The other libraries are stopped at the number of clusters of a level of reliac's "
         "tree, so that no tie has to be broken for reliac, and a second time at the number of classes. Missing values "
