@@ -329,6 +329,7 @@ def test_a_data_set_that_cannot_be_had_is_named_and_the_rest_goes_on(no_claims, 
     report = reproduce(["seeds", "iris"], folder=None, progress=told.append, download=False)
     assert report.counts["as published"] == {REPRODUCED: 10, DIFFERS: 0, CANNOT: 0, NOT_RUN: 10}
     assert list(report.missing) == ["Seeds"]
+    assert {str(c.verdict) for c in report.cells if not c.ours} == {"not run, because its file is not at hand"}
     assert "seeds_dataset.txt" in report.missing["Seeds"]
     assert "1 of 2, seeds: not at hand, left out" in told
     assert isinstance(report, Report)
@@ -381,6 +382,12 @@ def test_an_unknown_data_set_is_told_in_three_parts(run, tmp_path):
     told = run("reproduce", "--datasets", "irsi", "--out", tmp_path / "x", status=2).err
     assert told.startswith("reliac: error: Unknown data set of the paper 'irsi'. Allowed: ecoli, hayes-roth, iris, ")
     assert "did you mean 'iris'" in told
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_folder_of_data_sets_that_is_not_there_is_a_mistake(run, tmp_path):
+    told = run("reproduce", "--folder", tmp_path / "nowhere", "--out", tmp_path / "x", status=2).err
+    assert f"There is no folder '{tmp_path / 'nowhere'}' of data sets. Allowed: " in told
     assert not (tmp_path / "x").exists()
 
 

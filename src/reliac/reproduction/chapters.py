@@ -66,7 +66,7 @@ def published_section(cells: Sequence[Cell]) -> Section:
         "as-published",
         (
             "The settings that lead to the printed figures, slips included. Each cell has our figure, the printed one, "
-            "and the verdict.",
+            "and the verdict of its place, that is of all three measures together.",
             f"For all data sets: {SLIPS['cut']}; in the standard columns, {SLIPS['ties']}. In the reliable column "
             f"called average {SLIPS['criterion']}, except for Iris; on Hayes Roth and Perfume both give the same "
             "figures.",

@@ -11,13 +11,15 @@ from typing import Any
 
 from .. import datasets as library
 from ..datasets import Dataset
-from ..errors import DatasetError, unknown_name
+from ..errors import DatasetError, explain, unknown_name
 from . import chapters
 from .protocols import NOT_PUBLIC, PROTOCOLS, Bench, Cell, ExtendedRow, cells_without_data
 from .published import DATASETS
 from .report import Report, facts, make_folder
 from .sections import Section
 from .settings import NEWS
+
+NOT_AT_HAND = "its file is not at hand"
 
 _NAMES = {name: title for title, name in DATASETS.items() if name is not None}
 
@@ -62,6 +64,10 @@ def reproduce(
     for name in chosen:
         if name not in _NAMES:
             raise ValueError(unknown_name("data set of the paper", name, _NAMES))
+    if folder is not None and not os.path.isdir(folder):
+        given = f"There is no folder {os.fspath(folder)!r} of data sets"
+        step = "check its name, or leave it out to download what is missing"
+        raise FileNotFoundError(explain(given, "a folder with the subfolders uci and 20news", step))
     if out is not None:
         make_folder(Path(out))
     run = _Run(chosen, progress or (lambda line: None), command)
@@ -127,7 +133,8 @@ class _Run:
                 reasons.setdefault(_NAMES[name], "Ctrl-C came before it")
         if self.chosen == list(_NAMES):
             reasons |= {title: NOT_PUBLIC for title, name in DATASETS.items() if name is None}
-        cells = [*self.cells, *cells_without_data(reasons)]
+        short = {title: NOT_AT_HAND if title in self.missing else reason for title, reason in reasons.items()}
+        cells = [*self.cells, *cells_without_data(short)]
         order = list(DATASETS)
         cells.sort(key=lambda cell: order.index(cell.place.dataset))
         sections = [
