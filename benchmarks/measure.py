@@ -69,7 +69,9 @@ def status(name):
 
 X = np.load(sys.argv[1])
 options = eval(sys.argv[3])
-few = X[:3000] if X.ndim == 2 else X[: 2000 * 1999 // 2]
+few = X[:3000] if X.ndim == 2 else X[: 3000 * 2999 // 2]
+if X.ndim == 2 and len(X) == X.shape[1]:
+    few = few[:, :3000].copy()
 reliac.cluster(few, sys.argv[2], **options)  # compiled code is loaded
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")  # forget the peak so far

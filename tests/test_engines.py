@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -153,12 +155,28 @@ def test_given_whole_distances_give_the_literal_engines_links_bit_for_bit(criter
     given = D if form == "condensed" else squareform(D)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
-        for engine in ("matrix",) if criterion != "single" else ("spanning",) * ("spanning" in ENGINES):
+        for engine in ("matrix", "dense") if criterion != "single" else ("spanning",) * ("spanning" in ENGINES):
             fast = reliac.cluster(given, criterion, metric="precomputed", engine=engine)
             literal = reliac.cluster(given, criterion, metric="precomputed", engine="literal")
             if criterion in GEOMETRIC:  # squares of distances that no points have: sums are exact, quotients too
                 assert np.array_equal(fast.links["level"], literal.links["level"])
             assert np.array_equal(fast.links, literal.links)
+
+
+@pytest.mark.parametrize("make", [noise, growing_gaps, lambda: blobs(3, n=700, d=6)], ids=["noise", "gaps", "blobs"])
+@pytest.mark.parametrize("form", ["square", "condensed", "vectors"])
+@pytest.mark.parametrize("criterion", [name for name in CRITERIA if name != "single"])
+def test_a_matrix_of_ones_own_is_kept_in_place_and_a_given_one_is_left_alone(criterion, form, make):
+    """Noise and gaps let one cluster swallow the others one by one: its rows are many, so contraction comes early."""
+    X = make()
+    D = pdist(X)
+    given = {"square": squareform(D), "condensed": D, "vectors": X}[form]
+    before, options = given.copy(), {"metric": "euclidean" if form == "vectors" else "precomputed"}
+    fast, literal = both("matrix", given, criterion, **options)
+    for field in ("left", "right", "level"):
+        assert np.array_equal(fast.links[field], literal.links[field])
+    np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
+    assert np.array_equal(given, before)
 
 
 @pytest.mark.parametrize("engine", FAST)
@@ -187,6 +205,25 @@ def test_a_run_that_ties_overwhelm_goes_on_with_the_literal_engine(criterion, mo
     assert np.array_equal(tree.links, reliac.cluster(X, criterion, engine="literal").links)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("make", [lambda: np.ones((90, 90)) - np.eye(90), lambda: _two_values(90)], ids=["all", "most"])
+def test_ties_beyond_number_are_thinned_out_without_changing_a_link(criterion, alpha, make, monkeypatch):
+    options = {"metric": "precomputed", "alpha": alpha, "engine": "literal"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
+        plain = reliac.cluster(make(), criterion, **options)
+        monkeypatch.setattr("reliac.engines.literal.MANY_TIES", 2)
+        monkeypatch.setattr("reliac.engines.literal.BLOCK", 500)
+        assert np.array_equal(reliac.cluster(make(), criterion, **options).links, plain.links)
+
+
+def _two_values(n):
+    """Distances 1 and 2 at random: every object has many nearest neighbours, who have others."""
+    D = np.triu(np.random.default_rng(1).integers(1, 3, size=(n, n)), 1).astype(float)
+    return D + D.T
+
+
 def _no_room(self, slot, length):
     if length > self.lists.room[slot]:
         raise TooManyTies("no room in this test")
@@ -204,11 +241,45 @@ def test_auto_takes_the_plain_engine_for_few_objects_and_says_why():
         ("ward", "sqeuclidean", 64, "vectors"),
         ("average", "cosine", 64, "vectors"),
         ("complete", "euclidean", 4, "matrix"),
+        ("average", "sqeuclidean", 4000, "matrix"),
     ],
 )
 def test_auto_chooses_by_criterion_and_metric(criterion, metric, d, wanted):
     choice = choose(make_problem(np.random.default_rng(0).random((3000, d)), criterion, metric=metric))
     assert choice.engine.name == wanted
+
+
+def test_small_inputs_never_wait_for_a_compiler(monkeypatch):
+    problem = make_problem(blobs(1, n=500), "complete")
+    monkeypatch.setattr("reliac.engines.lists._warm", set())
+    monkeypatch.setattr("reliac.engines.dense.DenseEngine.loaded", False)
+    monkeypatch.setattr("reliac.engines.dense.compiled_on_disk", lambda: False)
+    choice = choose(problem)
+    assert choice.engine.name == "literal"
+    assert "compiled" in choice.reason
+    monkeypatch.setattr("reliac.engines.dense.compiled_on_disk", lambda: True)
+    assert choose(problem).engine.name == "dense"
+
+
+def test_a_process_of_many_small_inputs_loads_what_was_compiled_before():
+    reliac.cluster(blobs(1, n=60), "ward", engine="dense")
+    code = (
+        "import sys, numpy as np, reliac, reliac.engines as e\n"
+        "e.WORTH_LOADING = 3 * 300**2\n"
+        "X = np.random.default_rng(0).random((300, 3))\n"
+        "print(*(reliac.cluster(X).engine for _ in range(5)), 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["literal"] * 3 + ["dense"] * 2 + ["True"]
+
+
+def test_a_dense_run_that_pauses_goes_on_where_it_was(monkeypatch):
+    at_once = reliac.cluster(blobs(2, n=300), "median", engine="dense")
+    monkeypatch.setattr("reliac.engines.dense.PATIENCE", 0)
+    told = []
+    paused = reliac.cluster(blobs(2, n=300), "median", engine="dense", progress=told.append)
+    assert len(told) == paused.n_levels
+    assert np.array_equal(paused.links, at_once.links)
 
 
 def test_auto_goes_to_disk_when_memory_is_short_and_to_an_error_when_disk_is_too(monkeypatch):

@@ -378,6 +378,7 @@ def test_bad_options_are_refused_before_the_data_is_looked_at():
 
 def test_what_cannot_fit_into_memory_is_refused_at_once(monkeypatch):
     monkeypatch.setattr("reliac.engines.free_memory", lambda: 1000)
+    monkeypatch.setattr("reliac.engines.LITTLE", 0)
     refuses(MemoryError, ["GiB", "20 objects"], X)
 
 

@@ -84,7 +84,7 @@ def level_out(links: Links, n: int) -> Links:
     """Give every link of a group the smallest distance in it; with a tie tolerance they can differ a little."""
     if _all_distinct(links):
         return links
-    group = _components(links, n)[links.p]
+    group = components(links, n)[links.p]
     order = np.lexsort((links.distance, group))
     first = np.r_[True, np.diff(group[order]) > 0]
     distance = links.distance.copy()
@@ -99,7 +99,7 @@ def groups_of(links: Links, n: int) -> Groups:
         order = np.argsort(links.p)
         parts = np.column_stack((links.p[order], links.q[order])).ravel()
         return Groups(parts, np.arange(0, len(parts), 2))
-    group = _components(links, n)
+    group = components(links, n)
     parts = np.unique(np.r_[links.p, links.q])
     order = np.argsort(group[parts], kind="stable")
     parts = parts[order]
@@ -113,7 +113,8 @@ def _all_distinct(links: Links) -> bool:
     return not (ends[1:] == ends[:-1]).any()
 
 
-def _components(links: Links, n: int) -> NDArray[np.int32]:
+def components(links: Links, n: int) -> NDArray[np.int32]:
+    """Number the connected components of n clusters: the same for two clusters that a path of links joins."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -258,7 +258,7 @@ def check_invariants(tree: ClusterTree) -> None:
         raise ValueError(f"not a tree of {n} objects: {links.shape} links of type {links.dtype}")
     ends = np.concatenate((links["left"], links["right"]))
     made = np.tile(np.arange(n, n + len(links)), 2)
-    if (ends < 0).any() or (ends >= made).any() or len(np.unique(ends)) != len(ends):
+    if (ends < 0).any() or (ends >= made).any() or np.bincount(ends).max(initial=0) > 1:
         raise ValueError("invariant 1: a link must join two existing nodes, each node at most once")
     steps = np.diff(links["level"], prepend=0)
     if ((steps != 0) & (steps != 1)).any() or (len(links) and links["level"][0] != 1):

@@ -40,23 +40,24 @@ def make_links(
     """Turn joins, each given by an object of either side, into links between nodes. O(n) on average."""
     links = np.zeros(len(p), dtype=LINK)
     links["distance"], links["level"] = distance, level
-    ends: Any = np.column_stack((p, q)).astype(np.int64)
-    sets: list[Any] = [np.arange(n), np.arange(n), np.arange(n), np.ones(n, np.int64)]
-    made: list[Any] = [np.zeros(len(p), np.int64) for _ in range(3)]
+    ends = p.astype(np.int64), q.astype(np.int64)
+    made: list[Any]
     if n <= LARGE:  # lists are quicker than arrays in plain Python
-        made = [array.tolist() for array in made]
-        _join_nodes(ends.tolist(), *(array.tolist() for array in sets), *made)
+        made = [[0] * len(p) for _ in range(3)]
+        sets: list[Any] = [*(end.tolist() for end in ends), *(list(range(n)) for _ in range(3)), [1] * n]
+        _join_nodes(*sets, *made)
     else:  # the same lines, compiled
-        compiled(_join_nodes)(ends, *sets, *made)
+        made = [np.zeros(len(p), np.int64) for _ in range(3)]
+        compiled(_join_nodes)(*ends, np.arange(n), np.arange(n), np.arange(n), np.ones(n, np.int64), *made)
     links["left"], links["right"], links["size"] = made
     return links
 
 
-def _join_nodes(ends: Any, root: Any, node: Any, first: Any, size: Any, left: Any, right: Any, sizes: Any) -> None:
+def _join_nodes(p: Any, q: Any, root: Any, node: Any, first: Any, size: Any, left: Any, right: Any, sizes: Any) -> None:
     """Follow joins with sets of objects: their node, first object and size. Lists or arrays of integers."""
     n = len(root)
-    for row in range(len(ends)):
-        a, b = ends[row][0], ends[row][1]
+    for row in range(len(p)):
+        a, b = p[row], q[row]
         while root[a] != a:
             root[a] = root[root[a]]
             a = root[a]

@@ -20,14 +20,24 @@ ENGINES: dict[str, tuple[str, str]] = {
     "matrix": ("reliac.engines.matrix", "MatrixEngine"),
     "vectors": ("reliac.engines.vectors", "VectorsEngine"),
     "spatial": ("reliac.engines.spatial", "SpatialEngine"),
+    "dense": ("reliac.engines.dense", "DenseEngine"),
     "spanning": ("reliac.engines.spanning", "SpanningEngine"),
 }
 
 #: Up to so many objects the plain engine is quick enough not to wait for compiled code to load ...
 SMALL = 1500
 
-#: ... unless the compiled code is loaded already: then only so few.
+#: ... unless compiled code is loaded already: then only so few.
 TINY = 200
+
+#: Pairs of objects that the plain engine compares in the time that loading compiled code takes.
+WORTH_LOADING = 8_000_000
+
+#: Less memory than this is always there: nobody is asked.
+LITTLE = 2**26
+
+#: Pairs of small inputs that the plain engine was chosen for, in this process.
+_plain_pairs = 0
 
 
 class Choice(NamedTuple):
@@ -51,29 +61,39 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
     if engine != "auto":
         return _asked_for(problem, get_engine(engine))
     n = problem.n_objects
-    loaded = "reliac.engines.candidates" in sys.modules
-    if n <= (TINY if loaded else SMALL):
+    if n <= TINY or (n <= SMALL and not _worth_loading(n)):
         return _asked_for(problem, get_engine("literal"), f"{n} objects: the plain engine is quick enough")
-    free = free_memory()
     passed_over: list[str] = []
     for name in reversed(ENGINES):
         candidate = get_engine(name)
         why_not = candidate.refuses(problem)
         if why_not is None and not candidate.suits(problem):
             why_not = "it would be slower"
-        if why_not is None and candidate.memory(problem) > free:
-            why_not = f"it needs {_gib(candidate.memory(problem))}, {_gib(free)} are free"
+        if why_not is None and n <= SMALL and not candidate.ready():
+            why_not = "it would have to be compiled"
+        memory = 0 if why_not else candidate.memory(problem)
+        if memory > LITTLE and memory > (free := free_memory()):
+            why_not = f"it needs {_gib(memory)}, {_gib(free)} are free"
         if why_not is None:
-            reason = f"{n} objects, about {_gib(candidate.memory(problem))}"
+            reason = f"{n} objects, about {_gib(memory)}"
             return Choice(candidate, "; ".join([reason, *passed_over[-1:]]))
         passed_over.append(f"not {name}: {why_not}")
     raise MemoryError(
         explain(
             f"{n} objects fit into no engine ({'; '.join(passed_over)})",
-            f"what needs less than the {_gib(free)} that are free",
+            f"what needs less than the {_gib(free_memory())} that are free",
             _what_would_fit(problem),
         )
     )
+
+
+def _worth_loading(n: int) -> bool:
+    """Tell whether compiled code is loaded, or small inputs have by now cost as much time as loading it does."""
+    global _plain_pairs
+    if "reliac.engines.candidates" in sys.modules or _plain_pairs >= WORTH_LOADING:
+        return True
+    _plain_pairs += n * n
+    return False
 
 
 def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for") -> Choice:
@@ -87,7 +107,8 @@ def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for"
                 "use engine='auto'",
             )
         )
-    memory, free = engine.memory(problem), free_memory()
+    memory = engine.memory(problem)
+    free = free_memory() if memory > LITTLE else LITTLE
     if memory > free:
         raise MemoryError(
             explain(

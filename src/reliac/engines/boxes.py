@@ -20,7 +20,7 @@ from collections import namedtuple
 import numpy as np
 
 from .candidates import ROUNDING
-from .entries import compiled, inlined, pair_distance, push
+from .entries import bare, bare_inlined, bare_inside, compiled, pair_distance, push
 from .scans import select
 
 #: points (m, d + 2): mean, weight, spread per pair; slots (m,): -1 if gone; place (n,): position of a slot, -1 if none.
@@ -57,7 +57,7 @@ def new_tree(space, points, slots, n):
 # --- building ---
 
 
-@compiled
+@bare_inside
 def widest(points, start, stop):
     """Return the column of means that spans most. O((stop - start) d)."""
     best, span = 0, -1.0
@@ -92,7 +92,7 @@ def split(tree, top, top_depth, stop_depth):
 # --- keeping boxes true ---
 
 
-@compiled
+@bare_inside
 def fit(tree, radius, node, new):
     """Compute the box of a node anew, from its clusters (a leaf) or its children; tell whether it changed.
 
@@ -169,14 +169,14 @@ def update(tree, space, node_of, radius, changed, refit):
 # --- searching ---
 
 
-@inlined
+@bare_inlined
 def lower_bound(rules, gap, w_p, e_p, w, e):
     """Return a number that no distance with this squared gap, weight and spread falls below, rounding included."""
     value = gap * (w_p * w / (w_p + w)) if rules.by_size else gap + (e_p + e)
     return max(value * rules.shrink - TINY, 0.0)
 
 
-@inlined
+@bare_inlined
 def box_bound(boxes, rules, point, node):
     """Bound the distances of a cluster (its row of points) from all in a node; infinite if all are gone. O(d)."""
     d = len(point) - 2
@@ -187,7 +187,7 @@ def box_bound(boxes, rules, point, node):
     return lower_bound(rules, gap, point[d], point[d + 1], boxes[node, 2 * d], boxes[node, 2 * d + 1])
 
 
-@inlined
+@bare_inlined
 def point_bound(points, rules, point, i):
     """Bound the distance of a cluster from the one at position i; infinite if that is gone. O(d)."""
     d = len(point) - 2
@@ -198,7 +198,7 @@ def point_bound(points, rules, point, i):
     return lower_bound(rules, gap, point[d], point[d + 1], points[i, d], points[i, d + 1])
 
 
-@inlined
+@bare_inlined
 def scan_leaf(points, rules, point, own, start, stop, found, bounds):
     """Enter the positions of a leaf into those found so far, sorted by bound; the farthest falls out."""
     last = len(found) - 1
@@ -212,7 +212,7 @@ def scan_leaf(points, rules, point, own, start, stop, found, bounds):
             found[e], bounds[e] = i, bound
 
 
-@compiled
+@bare_inside
 def nearest(points, boxes, rules, point, own, found, bounds, stack, waiting):
     """Find the positions with the smallest bounds: the own leaf first, then the other side of each node above it.
 
@@ -255,9 +255,16 @@ def search_lists(tree, space, lists, node_of, some, length, tie_factor, ties):
     The last bound is the radius. ``ties`` (len(some),): where what was left out may tie with the nearest, a distance
     that all ties are within; elsewhere -1.
     """
-    points, slots, place, boxes, rules = tree
     found, bounds = np.empty(length + 1, np.int64), np.empty(length + 1)
-    stack, waiting = np.empty(rules.depth + 2, np.int64), np.empty(rules.depth + 2)
+    stack, waiting = np.empty(tree.rules.depth + 2, np.int64), np.empty(tree.rules.depth + 2)
+    fill_lists(tree, space, lists, node_of, some, tie_factor, ties, found, bounds, stack, waiting)
+
+
+@bare_inside
+def fill_lists(tree, space, lists, node_of, some, tie_factor, ties, found, bounds, stack, waiting):
+    """Do what :func:`search_lists` promises; the last four arrays are room."""
+    points, slots, place, boxes, rules = tree
+    length = len(found) - 1
     for i in range(len(some)):
         r = some[i]
         nearest(points, boxes, rules, points[place[r]], place[r], found, bounds, stack, waiting)
@@ -353,7 +360,7 @@ def reached(tree, space, radius, some):
     return pairs[:count]
 
 
-@compiled
+@bare
 def push_pairs(space, lists, nodes, work, pairs):
     """Enter new clusters into the lists that they reach."""
     for c, r in pairs:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from .lists import SEARCH_LENGTH
-from .matrix import CONTRACT, MatrixEngine
+from .matrix import MatrixEngine
 
 
 class DiskEngine(MatrixEngine):
@@ -27,7 +27,7 @@ class DiskEngine(MatrixEngine):
         """Say no without vectors (given distances are in memory already), and where the disk is too small."""
         if problem.vectors is None:
             return "the given distances are in memory already"
-        size = int(8 * problem.n_objects**2 * (1 + CONTRACT**2))
+        size = 8 * problem.n_objects**2
         free = shutil.disk_usage(tempfile.gettempdir()).free
         if size > free:
             return (

@@ -13,8 +13,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from .candidates import DONE, PAUSE, top
+from .candidates import DONE, PAUSE
 from .entries import compiled
+from .reliable import top
 
 #: Edges (i, j) with i < j sorted by weight, i, j. ``rank`` numbers the weights, ``copies`` says how many links an edge
 #: stands for. ``child`` (E, 2): the parts that it links; ``group``: the part that they make. Parts are nodes: clusters

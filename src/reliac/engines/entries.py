@@ -1,12 +1,14 @@
 """Entries of candidate lists: where they lie, how they are kept true, and who follows whom.
 
-Clusters go by slot (their first object) in all arrays; an entry holds the cluster's node, which dies when it is
-joined, so that stale entries are seen at once.
+Clusters go by slot in all arrays, the slot of their first object; an entry holds the cluster's node, which dies when
+it is joined, so that stale entries are seen at once. An engine may number the slots so that neighbours lie close
+together in memory: ``object_of`` tells the object, and wherever an order matters, objects are compared, not slots.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -18,14 +20,14 @@ from ..criteria import equal_shares
 LIST_LENGTH = 16
 
 Lists = namedtuple("Lists", "nodes distances start count room radius best")
-Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark")
+Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark object_of")
 Work = namedtuple("Work", "touched searched pushes parts bounds p q distance level counters")
 
 #: Marks of one thread: ``seen`` (n,) holds the newest stamp a slot was seen with.
 Scratch = namedtuple("Scratch", "seen stamp")
 
-#: Places in Work.counters.
-N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, REFRESHED, N_PUSHES, N_GROUPS = range(9)
+#: Places in Work.counters. LOOKED_AT counts the touched clusters that were looked at since they were touched.
+N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, REFRESHED, N_PUSHES, N_GROUPS, LOOKED_AT = range(10)
 
 
 def pair_distance(space, p, q):
@@ -56,12 +58,23 @@ def register_space(space_type, pair, join):
     SPACES[space_type] = (pair, join)
 
 
-compiled = nb.njit(cache=True, nogil=True)
-inlined = nb.njit(cache=True, nogil=True, forceinline=True)  # small, called in inner loops with many arrays
-shares_of_parts = nb.njit(cache=True, nogil=True)(equal_shares)
+# Kernels that Python calls, and the parts they are made of. Parts are compiled into their callers and have no face to
+# Python, which takes as long to compile as they do. What makes no array needs no count of references either: counting
+# them, array by array of every named tuple, takes more time than the work that is done. A function that makes arrays
+# says so, or it would do as its caller does.
+njit: Any = nb.njit  # its declared type leaves some options out
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+compiled = njit(cache=True, _nrt=True, **OPTIONS)
+bare = njit(cache=True, _nrt=False, **OPTIONS)
+inside = njit(_nrt=True, **INSIDE)
+bare_inside = njit(_nrt=False, **INSIDE)
+inlined = njit(_nrt=True, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
+bare_inlined = njit(_nrt=False, forceinline=True, **INSIDE)
+shares_of_parts = inside(equal_shares)
 
 
-@inlined
+@bare_inlined
 def living(nodes, node):
     """Follow a node to the living cluster that holds it now; paths are halved on the way."""
     parent = nodes.parent
@@ -72,7 +85,7 @@ def living(nodes, node):
     return node
 
 
-@inlined
+@bare_inlined
 def unfollow(nodes, r):
     """Take r out of the followers of its nearest neighbour. O(1)."""
     if nodes.target[r] < 0:
@@ -87,7 +100,7 @@ def unfollow(nodes, r):
     nodes.target[r] = -1
 
 
-@inlined
+@bare_inlined
 def follow(nodes, r, q):
     """Note that q is the nearest neighbour of r. O(1)."""
     unfollow(nodes, r)
@@ -98,7 +111,7 @@ def follow(nodes, r, q):
     nodes.follower_first[q] = r
 
 
-@compiled
+@bare_inside
 def sort_entries(node, distance, first, count):
     """Sort entries by distance: insertion over falling gaps (Shell), so short runs are quick and long ones not slow."""
     gap = 1
@@ -115,14 +128,18 @@ def sort_entries(node, distance, first, count):
         gap //= 3
 
 
-@compiled
+@inside
 def sorted_order(major, minor):
     """Return the order by ``major``, then by ``minor``: a merge sort from the bottom up.
 
-    One sort for all needs: NumPy's sorts are compiled anew for every type, and take seconds each.
+    One sort for all needs: NumPy's sorts are compiled anew for every type, and take seconds each. Values move along
+    with their places, so that every pass reads and writes in order.
     """
     n = len(major)
-    order, other, width = np.arange(n), np.empty(n, np.int64), 1
+    order, value, width = np.empty(n, np.int64), np.empty(n, major.dtype), 1
+    next_order, next_value = np.empty(n, np.int64), np.empty(n, major.dtype)
+    for k in range(n):
+        order[k], value[k] = k, major[k]
     while width < n:
         for start in range(0, n, 2 * width):
             middle, stop = min(start + width, n), min(start + 2 * width, n)
@@ -130,29 +147,31 @@ def sorted_order(major, minor):
             for k in range(start, stop):
                 left = a < middle
                 if left and b < stop:
-                    i, j = order[a], order[b]
-                    left = major[i] < major[j] or (major[i] == major[j] and minor[i] <= minor[j])
-                if left:
-                    other[k] = order[a]
-                    a += 1
-                else:
-                    other[k] = order[b]
-                    b += 1
-        order, other, width = other, order, 2 * width
+                    left = value[a] < value[b] or (value[a] == value[b] and minor[order[a]] <= minor[order[b]])
+                i = a if left else b
+                next_order[k], next_value[k] = order[i], value[i]
+                a, b = a + left, b + (not left)
+        order, next_order, value, next_value, width = next_order, order, next_value, value, 2 * width
     return order
 
 
-@inlined
+@bare_inlined
+def mark_of_level(work):
+    """Return what marks the clusters that were touched at this level."""
+    return -(work.counters[LEVEL] + 2)
+
+
+@bare_inlined
 def touch(nodes, work, r):
     """Put r on the list of clusters whose nearest neighbour may have changed; once."""
-    stamp = -(work.counters[LEVEL] + 2)
+    stamp = mark_of_level(work)
     if nodes.mark[r] != stamp:
         nodes.mark[r] = stamp
         work.touched[work.counters[N_TOUCHED]] = r
         work.counters[N_TOUCHED] += 1
 
 
-@compiled
+@bare_inside
 def refresh(space, lists, nodes, scratch, r, follow_joined):
     """Bring the list of r up to date: follow joined entries, measure them anew, sort, find the best.
 
@@ -188,7 +207,7 @@ def refresh(space, lists, nodes, scratch, r, follow_joined):
     lists.best[r] = lists.distances[first] if lists.count[r] else np.inf
 
 
-@compiled
+@bare
 def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
     """Bring some lists up to date; different threads take different rows."""
     for r in rows:
@@ -196,9 +215,10 @@ def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
             refresh(space, lists, nodes, scratch, r, follow_joined)
 
 
-@compiled
+@bare
 def remeasure(space, lists, nodes, work, scratch, rows):
     """Measure the lists of all living clusters anew, after their space has changed its arithmetic."""
+    work.counters[LOOKED_AT] = 0
     for r in rows:
         first, kept, own = lists.start[r], lists.start[r], nodes.node_of[r]
         scratch.stamp[0] += 1
@@ -217,7 +237,7 @@ def remeasure(space, lists, nodes, work, scratch, rows):
         touch(nodes, work, r)
 
 
-@inlined
+@bare_inlined
 def make_node(nodes, work, parts):
     """Let the parts die and a new node take the slot of the first."""
     node = work.counters[N_NODES]
@@ -236,7 +256,7 @@ def catch_up(space, nodes, work, parts):
     join_space(space, parts)
 
 
-@inlined
+@bare_inlined
 def insert_entry(lists, first, count, node, distance):
     """Enter a cluster into the sorted list of ``count`` entries that begins at ``first``."""
     e = first + count
@@ -246,7 +266,7 @@ def insert_entry(lists, first, count, node, distance):
     lists.nodes[e], lists.distances[e] = node, distance
 
 
-@compiled
+@bare_inside
 def push(lists, nodes, work, r, node, distance):
     """Enter a new cluster into the list of r if it lies inside the radius; a full list drops its farthest."""
     if distance >= lists.radius[r]:

@@ -22,6 +22,7 @@ from .candidates import DONE, GATHER, REFRESH, SEARCH, Rules, advance, gather_gr
 from .entries import (
     LEVEL,
     LIST_LENGTH,
+    LOOKED_AT,
     N_ALIVE,
     N_GROUPS,
     N_LINKS,
@@ -93,6 +94,7 @@ class ListEngine:
             follower_prev=np.full(n, -1, np.int32),
             target=np.full(n, -1, np.int32),
             mark=np.zeros(n, np.int64),
+            object_of=np.arange(n),
         )
         self.work = Work(
             touched=np.empty(n, np.int64),
@@ -104,7 +106,7 @@ class ListEngine:
             q=np.empty(max(n - 1, 0), np.int64),
             distance=np.empty(max(n - 1, 0)),
             level=np.empty(max(n - 1, 0), np.int64),
-            counters=np.zeros(9, np.int64),
+            counters=np.zeros(10, np.int64),
         )
         self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
         self.leader = np.arange(n, dtype=np.int64)
@@ -115,6 +117,11 @@ class ListEngine:
     def suits(problem: Problem) -> bool:
         """Whatever it does it does well."""
         return True
+
+    @classmethod
+    def ready(cls) -> bool:
+        """Once it has run in this process."""
+        return any(engine is cls for engine, _ in _warm)
 
     @property
     def n_clusters(self) -> int:
@@ -136,22 +143,11 @@ class ListEngine:
         raise NotImplementedError
 
     def _warm_up(self) -> None:
-        """Load the compiled code with a problem of a few objects, so that a run is not held up by it later.
-
-        The first time on a machine it is compiled, which takes a while: say so.
-        """
+        """Load the compiled code, so that a run is not held up by it later."""
         kind = (type(self), str(getattr(self.problem.given, "dtype", "")))
         if kind in _warm or self.problem.n_objects <= FEW:
             return
-        notice = threading.Timer(2.0, logger.warning, ["compiling the %s engine, once for this machine", self.name])
-        notice.daemon = True
-        notice.start()
-        try:
-            few = self.problem.subset(np.arange(FEW), Stop())
-            for _ in type(self)(few, 1).levels(0):
-                pass
-        finally:
-            notice.cancel()
+        run_few(type(self), self.problem)
         _warm.add(kind)
 
     def levels(self, level: int) -> Iterator[Batch]:
@@ -162,7 +158,7 @@ class ListEngine:
         alive = self.alive
         if len(alive) < 2:
             return
-        rules = self._rules()
+        rules = make_rules(self.problem, float(self.space.weight[alive].min()))
         told = 0
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
             self.search(alive, push=False)
@@ -177,8 +173,9 @@ class ListEngine:
                 done = slice(told, int(counters[N_LINKS]))
                 told = done.stop
                 if done.stop > done.start:
-                    work = self.work
-                    yield Batch(work.level[done], Links(work.p[done], work.q[done], work.distance[done]), None)
+                    work, object_of = self.work, self.nodes.object_of
+                    links = Links(object_of[work.p[done]], object_of[work.q[done]], work.distance[done])
+                    yield Batch(work.level[done], links, None)
                 if status in (REFRESH, GATHER):
                     self._in_threads_over_lists(status, rules)
                 elif status == SEARCH and counters[N_PUSHES]:
@@ -191,8 +188,9 @@ class ListEngine:
     def _in_threads_over_lists(self, status: int, rules: Rules) -> None:
         """Refresh or gather the lists of a thick level, each thread its share."""
         space, lists, nodes, work = self.space, self.lists, self.nodes, self.work
-        count = int(work.counters[N_TOUCHED if status == REFRESH else N_GROUPS])
-        cuts = np.linspace(0, count, self.threads + 1).astype(int)
+        start = int(work.counters[LOOKED_AT]) if status == REFRESH else 0
+        stop = int(work.counters[N_TOUCHED if status == REFRESH else N_GROUPS])
+        cuts = np.linspace(start, stop, self.threads + 1).astype(int)
 
         def share(k: int) -> None:
             if status == REFRESH:
@@ -203,19 +201,6 @@ class ListEngine:
 
         self.in_threads(share, range(self.threads))
         work.counters[REFRESHED] = status == REFRESH
-
-    def _rules(self) -> Rules:
-        problem = self.problem
-        return Rules(
-            alpha=problem.alpha,
-            tie_factor=problem.tie_factor,
-            n_clusters=problem.stop.n_clusters,
-            max_level=float(problem.stop.max_level),  # one type: one compilation
-            max_value=float(largest_value(problem)),
-            radius_rule=radius_rule(problem),
-            smallest_weight=float(self.space.weight[self.alive].min()),
-            level_out=problem.tie_tolerance > 0,
-        )
 
     def give_room(self, slot: int, length: int) -> None:
         """Move a list to the end of the buffer if it needs more room; the buffer grows by half when full."""
@@ -240,7 +225,7 @@ class ListEngine:
         nearest, and joining them pair by pair in order means joining each to the first.
         """
         if len(slots) > SEARCH_LENGTH and distances[-1] == 0 and self.problem.alpha in (0.0, 1.0):
-            slots, distances = slots.min(keepdims=True), distances[:1]
+            slots, distances = slots[[np.argmin(self.nodes.object_of[slots])]], distances[:1]
         self.give_room(r, len(slots))
         first = self.lists.start[r]
         self.lists.nodes[first : first + len(slots)] = self.nodes.node_of[slots]
@@ -252,6 +237,21 @@ class ListEngine:
         if len(pieces) <= 1 or self.threads == 1:
             return [function(piece) for piece in pieces]
         return list(self.pool.map(function, pieces))
+
+
+def run_few(engine: Any, problem: Problem) -> None:
+    """Load the compiled code of an engine with a problem of a few objects.
+
+    The first time on a machine it is compiled, which takes a while: say so.
+    """
+    notice = threading.Timer(2.0, logger.warning, ["compiling the %s engine, once for this machine", engine.name])
+    notice.daemon = True
+    notice.start()
+    try:
+        for _ in engine(problem.subset(np.arange(FEW), Stop()), 1).levels(0):
+            pass
+    finally:
+        notice.cancel()
 
 
 def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[NDArray[Any], NDArray[Any], float]:
@@ -270,6 +270,12 @@ def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[N
     return place, distances[place], float(limit)
 
 
+def times_transposed(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Return left times right transposed; some libraries read beyond the ends of rows and raise flags of no meaning."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(left @ right.T)
+
+
 def one_blas_thread() -> Any:
     """Limit BLAS to one thread: blocks run in our own pool, and two pools would fight."""
     return _controller().limit(limits=1, user_api="blas")
@@ -281,6 +287,20 @@ def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def make_rules(problem: Problem, smallest_weight: float = 1.0) -> Rules:
+    """Return what the compiled loop knows of a problem, always of the same types: one compilation."""
+    return Rules(
+        alpha=problem.alpha,
+        tie_factor=problem.tie_factor,
+        n_clusters=problem.stop.n_clusters,
+        max_level=float(problem.stop.max_level),
+        max_value=float(largest_value(problem)),
+        radius_rule=radius_rule(problem),
+        smallest_weight=smallest_weight,
+        level_out=problem.tie_tolerance > 0,
+    )
 
 
 def radius_rule(problem: Problem) -> int:

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import Floats, join_weights, link_distance
-from ..links import Groups, Indices, Links
+from ..links import Groups, Indices, Links, components, joining_links
 from ..problem import Problem
 from .base import Batch
 
 #: Rows are searched in blocks of about this many numbers.
 BLOCK = 2**22
+
+#: More ties than this per cluster are thinned out, where that cannot change a level.
+MANY_TIES = 32
 
 
 class LiteralEngine:
@@ -55,6 +58,11 @@ class LiteralEngine:
         """Always, when nothing else does."""
         return True
 
+    @classmethod
+    def ready(cls) -> bool:
+        """Always: nothing is compiled."""
+        return True
+
     @staticmethod
     def memory(problem: Problem) -> int:
         """The table, and while it is made and reduced a second one (a third one for single)."""
@@ -74,10 +82,40 @@ class LiteralEngine:
 
     def nearest(self) -> Links:
         """For every cluster p all clusters at its smallest distance, ties included, as links p-q."""
-        found = [self.neighbours, *(self._search(rows) for rows in self._blocks(self.stale))]
+        found, count = [self.neighbours], len(self.neighbours.p)
+        for rows in self._blocks(self.stale):
+            found.append(self._search(rows))
+            count += len(found[-1].p)
+            if count > MANY_TIES * len(self.smallest) and self._may_thin():
+                found = [self._thinned()]
+                break
         self.stale = self.stale[:0]
-        self.neighbours = Links(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        self.neighbours = _together(found)
         return self.neighbours
+
+    def _may_thin(self) -> bool:
+        """Tell whether a level takes all links, or the first: then a forest of equal links says as much as all."""
+        return self.problem.alpha in (0.0, 1.0) and self.problem.tie_tolerance == 0.0
+
+    def _thinned(self) -> Links:
+        """Return of the reliable links a forest, from both sides, and of the others the first of every cluster.
+
+        Exact ties make the links of a connected group equally long, so the forest of the first links by index can be
+        grown block by block. O(n) memory where all distances are equal, which is n^2 links.
+        """
+        n = len(self.smallest)
+        for rows in self._blocks(self.alive):
+            self.smallest[rows] = self.distances(rows).min(axis=1)
+        forest = Links(*(column[:0] for column in self.neighbours))
+        firsts, group = [], np.arange(n, dtype=np.int32)
+        for rows in self._blocks(self.alive):
+            links = self._search(rows)
+            firsts.append(links.take(np.flatnonzero(np.diff(links.p, prepend=-1))))
+            reliable = (links.p < links.q) & (links.distance == self.smallest[links.q])
+            forest = joining_links(_together([forest, links.take(reliable & (group[links.p] != group[links.q]))]), n)
+            group = components(forest, n)
+        links = _together([*firsts, forest, Links(forest.q, forest.p, forest.distance)])
+        return links.take(np.unique(links.p * n + links.q, return_index=True)[1])
 
     def _blocks(self, rows: Indices) -> list[Indices]:
         """Split rows so that the distances of a block fit into the cache."""
@@ -154,3 +192,7 @@ class LiteralEngine:
         stale[gone] = False
         self.stale = np.flatnonzero(stale)
         self.neighbours = self.neighbours.take(~(stale | changed)[self.neighbours.p])
+
+
+def _together(some: list[Links]) -> Links:
+    return Links(*(np.concatenate(column) for column in zip(*some, strict=True)))

@@ -2,11 +2,13 @@
 
 A cluster's distance to another is reduced from the entries between their items when it is asked for. When 60 % of
 the clusters are left, one streaming pass contracts the matrix to one item per cluster, so lists of items stay
-short.
+short. The contracted matrix is the engine's own: it shrinks in place, and where every new cluster is searched anyway
+(centroid, median), rows are joined in it as clusters are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,36 +17,36 @@ from numpy.typing import NDArray
 
 from ..metrics import comes_in_blocks, fill_block
 from ..problem import Problem
+from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
 from .entries import remeasure
-from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
-from .scans import merge_scans, scan_condensed, scan_square
-from .table import (
-    ADD,
-    MAXIMUM,
-    MINIMUM,
-    Table,
-    contract_rows,
-    fill_lists,
-    flat,
-    fold,
-    pack_columns,
-    places_of_items,
-    push_rows,
-    row_of_distances,
-    search_rows,
-)
+from .lists import SEARCH_LENGTH, ListEngine, n_threads, nearest_of_row
+from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows
+from .scans import CHUNK, merge_scans, scan_condensed, scan_square
+from .table import ADD, MAXIMUM, MINIMUM, Table, flat
 
-#: Contract when this share of the items is left as clusters.
+#: Contract when this share of the items is left as clusters ...
 CONTRACT = 0.6
 
-#: The same for condensed input, whose columns are slow to read, where every new cluster is searched: at once.
+#: ... or sooner, where half of a row lies one entry in each line of memory ...
+CONTRACT_CONDENSED = 0.7
+
+#: ... or at once, where moreover every new cluster is searched ...
 CONTRACT_AT_ONCE = 0.95
 
-#: Rows whose distances are held at once when new clusters are pushed into lists.
-ROWS = 64
+#: ... or when clusters of several items had their rows read so often that it would have paid: rows per item.
+WORTH_CONTRACTING = 2
 
-#: Rows of distances computed from vectors at once.
+#: Rows of distances held at once by each thread.
+ROWS = 32
+
+#: Rows of distances computed from vectors at once, or contracted in place.
 BLOCK = 256
+
+#: Entries written one to a line of memory that are worth a second thread: a millisecond's work.
+WORTH_TWO_THREADS = 200_000
+
+#: Rows that one thread takes at a time.
+STRIP = 64
 
 
 class MatrixEngine(ListEngine):
@@ -55,6 +57,7 @@ class MatrixEngine(ListEngine):
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
         row, n = problem.criterion, problem.n_objects
+        self.own: NDArray[Any] | None = None  # a square matrix that may be written to
         base, squared = self._base(problem)
         weight = np.ones(n) if row.equal_parts or row.reduction is not np.add else problem.weights.copy()
         self.plain = bool((weight == weight[0]).all())
@@ -73,6 +76,8 @@ class MatrixEngine(ListEngine):
             equal_parts=row.equal_parts,
         )
         self.untouched = True
+        self.extra_rows = 0  # rows read since the last contraction, beyond one for each cluster
+        self.sums = [np.empty(ROWS * n) for _ in range(self.threads)]
 
     def _base(self, problem: Problem) -> tuple[NDArray[Any], bool]:
         """Return the matrix to read, and whether its entries still have to be squared."""
@@ -85,6 +90,7 @@ class MatrixEngine(ListEngine):
         base = self.allocate((n, n), np.float64)
         with ThreadPoolExecutor(self.threads) as self.pool:
             self.in_threads(lambda at: fill_block(base, problem.vectors, metric, at), range(0, n, BLOCK))
+        self.own = base
         return base, False
 
     def allocate(self, shape: tuple[int, int], kind: Any) -> NDArray[Any]:
@@ -98,17 +104,11 @@ class MatrixEngine(ListEngine):
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """The contracted matrix; computed distances, if there are none given; lists."""
-        n = problem.n_objects
-        computed = 0 if problem.given is not None else 8 * n * n
-        square = problem.given is None or problem.given.ndim == 2
-        contracted = int(MatrixEngine._share(problem, square) ** 2 * 8 * n * n)
-        return contracted + computed + n * (12 * SEARCH_LENGTH + 300)
-
-    @staticmethod
-    def _share(problem: Problem, square: bool) -> float:
-        """Return the share of items left as clusters at which the matrix is contracted."""
-        return CONTRACT if square or problem.criterion.reducible else CONTRACT_AT_ONCE
+        """The contracted matrix, or computed distances if there are none given; lists; rows."""
+        n, share = problem.n_objects, 1.0
+        if problem.given is not None and problem.criterion.reducible:
+            share = CONTRACT if problem.given.ndim == 2 else CONTRACT_CONDENSED
+        return int(8 * n * n * share**2) + n * (12 * SEARCH_LENGTH + 300) + 16 * ROWS * n * n_threads(None)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists from whole rows."""
@@ -116,13 +116,16 @@ class MatrixEngine(ListEngine):
         if self.untouched and self.plain and len(slots) == self.n_clusters == len(self.space.factor):
             columns, failed = self.alive, self._first_search(slots)
         else:
-            self._contract()
             columns = self.alive
+            if self.own is not None and push and not self.problem.criterion.reducible:
+                self._join_in_place(slots, columns)
+            self._contract()
             failed = self._search_and_push(slots, columns) if push else self._search_rows(slots, columns)
         self.untouched = False
         for r in failed:
             out = np.empty(len(columns))
-            row_of_distances(self.space, r, pack_columns(self.space, columns), np.empty(len(self.space.factor)), out)
+            measure_row(self.space, r, columns, out)
+            out[np.searchsorted(columns, r)] = np.inf
             place, distance, radius = nearest_of_row(out, self.problem.tie_factor)
             self.set_list(int(r), columns[place], distance, radius)
 
@@ -154,51 +157,116 @@ class MatrixEngine(ListEngine):
         return slots[failed]
 
     def _search_rows(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        failed, tie_factor = np.zeros(len(slots), bool), self.problem.tie_factor
-        packed = pack_columns(self.space, columns)
+        """Fill lists from whole rows, each thread its share."""
+        pieces = self._dealt_out(slots)
+        return self._search_pieces(pieces, columns, np.empty(0))[0]
 
-        def work(some: NDArray[np.intp]) -> None:
-            flags, row = failed[some[0] : some[-1] + 1], np.empty((1, len(columns)))
-            search_rows(self.space, self.lists, self.nodes, slots[some], packed, row, SEARCH_LENGTH, tie_factor, flags)
-
-        self.in_threads(work, np.array_split(np.arange(len(slots)), min(len(slots), 4 * self.threads)))
-        return slots[failed]
+    def _dealt_out(self, slots: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Deal slots out to the threads; copied, so that kernels meet one kind of array and are compiled once."""
+        return [slots[k :: self.threads].copy() for k in range(min(len(slots), self.threads))]
 
     def _search_and_push(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        failed, tie_factor = np.zeros(len(slots), bool), self.problem.tie_factor
-        old = ~np.isin(columns, slots)
-        packed = pack_columns(self.space, columns)
-        rows = np.empty((min(ROWS, len(slots)), len(columns)))
+        """Fill the lists of new clusters, and enter the clusters into the lists of others that they belong to."""
+        limit = np.where(np.isin(columns, slots), -np.inf, self.lists.radius[columns])
+        all_failed = []
+        for start in range(0, len(slots), ROWS * self.threads):
+            some = slots[start : start + ROWS * self.threads]
+            pieces = np.array_split(some, min(len(some), self.threads))
+            failed, rows, hits = self._search_pieces(pieces, columns, limit)
+            for k, piece in enumerate(pieces):
+                push_rows(self.space, self.lists, self.nodes, self.work, piece, columns, rows[k], limit, hits[k])
+            all_failed.append(failed)
+        return np.concatenate(all_failed)
 
-        def work(some: NDArray[np.intp]) -> None:
-            flags, space = failed[some[0] : some[-1] + 1], rows[some[0] % ROWS : some[-1] % ROWS + 1]
-            search_rows(
-                self.space, self.lists, self.nodes, slots[some], packed, space, SEARCH_LENGTH, tie_factor, flags
-            )
+    def _search_pieces(
+        self, pieces: list[NDArray[np.int64]], columns: NDArray[np.int64], limit: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], list[NDArray[np.bool_]]]:
+        """Search one piece in each thread; return the clusters left unproven, and for pushing rows and hits."""
+        space, packed, items = self.space, pack_columns(self.space, columns), len(self.space.factor)
+        n_rows, n_chunks = ROWS if len(limit) else 1, -(-len(limit) // CHUNK)
+        failed = [np.zeros(len(piece), bool) for piece in pieces]
+        rows = [np.empty((min(n_rows, len(piece)), len(columns))) for piece in pieces]
+        hits = [np.empty((len(row), n_chunks), bool) for row in rows]
 
-        for start in range(0, len(slots), ROWS):
-            some = np.arange(start, min(start + ROWS, len(slots)))
-            self.in_threads(work, np.array_split(some, min(len(some), self.threads)))
-            push_rows(self.lists, self.nodes, self.work, slots[some], columns, rows, old)
-        return slots[failed]
+        def share(k: int) -> int:
+            sums, factor = self.sums[k][: ROWS * items].reshape(ROWS, items), self.problem.tie_factor
+            read = search_rows(
+                space, self.lists, self.nodes, pieces[k], packed, sums, rows[k], SEARCH_LENGTH, factor,
+                failed[k], limit, hits[k],
+            )  # fmt: skip
+            return int(read)
+
+        read = sum(self.in_threads(share, range(len(pieces))))
+        self.extra_rows += read - sum(map(len, pieces))
+        return np.concatenate([piece[flags] for piece, flags in zip(pieces, failed, strict=True)]), rows, hits
+
+    def _join_in_place(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+        """Join the rows and columns of new clusters in the engine's own matrix: one item for every cluster again."""
+        assert self.own is not None
+        space, own = self.space, self.own
+        self.in_threads(lambda some: join_rows(space, own, slots, some), self._dealt_out(slots))
+        settle(space, slots)
+        new, items = space.first_item[slots], items_of(space, columns)
+        is_new = np.zeros(len(space.factor), bool)
+        is_new[new] = True
+        threads = self.threads if len(slots) * len(items) > WORTH_TWO_THREADS else 1
+        self.in_threads(lambda some: turn_over(own, new, is_new, some), np.array_split(items, threads))
+
+    def _worth_contracting(self) -> bool:
+        """Tell whether enough items have gone, or rows of several items were read so often that it would have paid."""
+        items, reducible = len(self.space.factor), self.problem.criterion.reducible
+        share = CONTRACT if self.space.square else CONTRACT_CONDENSED if reducible else CONTRACT_AT_ONCE
+        early = self.extra_rows > WORTH_CONTRACTING * items and (self.own is not None or not reducible)
+        return items >= 256 and (self.n_clusters <= share * items or early)
 
     def _contract(self) -> None:
-        """Make one item of every cluster, when enough items have gone; measure all lists anew on the new matrix."""
-        space, n = self.space, len(self.space.factor)
-        if self.n_clusters > self._share(self.problem, space.square) * n or n < 256:
+        """Make one item of every cluster; measure all lists anew on the new matrix."""
+        if not self._worth_contracting():
             return
-        columns = self.alive
-        m = len(columns)
-        kind = space.base.dtype if space.reduction != ADD else np.dtype(np.float64)
-        place = places_of_items(space, columns)
-        target = self.allocate((m, m), kind)
-        self.in_threads(lambda at: contract_rows(space, columns, place, at, target[at : at + 64]), range(0, m, 64))
-        # rows near the end are longer: deal them out in turn
-        self.in_threads(lambda at: fold(target, at, min(at + 64, m), space.reduction), range(0, m, 64)[::-1])
+        space, columns = self.space, self.alive
+        m, kind = len(columns), self.space.base.dtype if self.space.reduction != ADD else np.dtype(np.float64)
+        if self.own is not None:
+            own = self._shrink(self.own, columns)
+        else:
+            own = self.own = self.allocate((m, m), kind)
+            place = places_of_items(space, columns)
+            self._by_rows(m, lambda some: contract_rows(space, columns, place, some.start, own[some]))
+            self._fold(own, m)
         first = np.full(len(space.first_item), -1)
         first[columns] = np.arange(m)
         self.space = space._replace(
-            **flat(target, m), squared=False, factor=np.ones(m), first_item=first, last_item=first.copy(),
+            **flat(own, m), squared=False, factor=np.ones(m), first_item=first, last_item=first.copy(),
             next_item=np.full(m, -1),
         )  # fmt: skip
+        self.extra_rows = 0
         remeasure(self.space, self.lists, self.nodes, self.work, self.scratch[0], columns)
+
+    def _shrink(self, own: NDArray[Any], columns: NDArray[np.int64]) -> NDArray[Any]:
+        """Contract the engine's own matrix in place: the rows of items that are needed yet lie behind."""
+        space, m, items = self.space, len(columns), self.space.first_item[columns]
+        place = places_of_items(space, columns)
+        single = bool((space.next_item[items] < 0).all() and (space.factor[items] == 1.0).all())
+        block = np.empty((min(BLOCK, m), m), own.dtype)
+
+        def fill(some: slice) -> None:
+            if single:
+                pick_rows(own, items, top + some.start, block[some])
+            else:
+                contract_rows(space, columns, place, top + some.start, block[some])
+
+        for top in range(0, m, BLOCK):
+            rows = own[top : min(top + BLOCK, m), :m]
+            self._by_rows(len(rows), fill)
+            np.copyto(rows, block[: len(rows)])
+        if not single:
+            self._fold(own, m)
+        return own
+
+    def _fold(self, own: NDArray[Any], m: int) -> None:
+        """Join the halves of pairs; rows near the end are longer: deal them out from there."""
+        reduction = self.space.reduction
+        self.in_threads(lambda at: fold(own, at, min(at + STRIP, m), reduction), range(0, m, STRIP)[::-1])
+
+    def _by_rows(self, count: int, work: Callable[[slice], Any]) -> None:
+        """Do some work on all rows, a strip at a time, in threads."""
+        self.in_threads(work, [slice(at, min(at + STRIP, count)) for at in range(0, count, STRIP)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .entries import compiled
 
 #: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
@@ -94,6 +96,45 @@ def merge_scans(bound, place, other_bound, other_place):
         for e in range(last + 1):
             if other_bound[i, e] < bound[i, last]:
                 insert(bound[i], place[i], other_bound[i, e], other_place[i, e])
+
+
+@compiled
+def smallest_of(values, scratch):
+    """Return the smallest of an even number of values, folded in halves: long loops become vector instructions.
+
+    ``scratch``: room for half of them.
+    """
+    half = len(values) // 2
+    low, high = values[:half], values[half:]
+    for j in range(half):
+        scratch[j] = low[j] if low[j] < high[j] else high[j]
+    while half > 1 and half % 2 == 0:
+        half //= 2
+        low, high = scratch[:half], scratch[half : 2 * half]
+        for j in range(half):
+            low[j] = low[j] if low[j] < high[j] else high[j]
+    smallest = np.inf
+    for j in range(half):
+        smallest = min(smallest, scratch[j])
+    return smallest
+
+
+@compiled
+def nearest_in(values, tie_factor, scratch):
+    """Return the smallest value, the first place that has it (-1 if it is infinite), and whether others tie."""
+    smallest = smallest_of(values, scratch)
+    bound, count, where = smallest * tie_factor, 0, 0
+    for c in range(len(values)):
+        near = values[c] <= bound
+        count += near
+        where += c * near
+    if smallest == np.inf:
+        return smallest, -1, False
+    if count > 1:  # otherwise the sum of places is the place
+        where = 0
+        while values[where] > smallest:
+            where += 1
+    return smallest, where, count > 1
 
 
 @compiled

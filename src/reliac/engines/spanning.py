@@ -29,6 +29,7 @@ class SpanningEngine:
     """Levels on the edges of all minimum spanning trees."""
 
     name = "spanning"
+    loaded = False  # the compiled code, in this process
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         self.problem = problem
@@ -48,6 +49,11 @@ class SpanningEngine:
     def suits(problem: Problem) -> bool:
         """Whatever it does it does well."""
         return True
+
+    @classmethod
+    def ready(cls) -> bool:
+        """Once it has run in this process."""
+        return cls.loaded
 
     @staticmethod
     def memory(problem: Problem) -> int:
@@ -83,6 +89,7 @@ class SpanningEngine:
             if done.stop > done.start:
                 links = Links(state.p[done], state.q[done], state.distance[done])
                 yield Batch(state.level[done], links, state.pair[done])
+        SpanningEngine.loaded = True
 
 
 def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:

@@ -102,6 +102,8 @@ class SpatialEngine(VectorsEngine):
             alive = self.alive
             self.tree = self._built(self._rows(alive), alive.astype(np.int32))
             self.synced = int(self.work.counters[N_LINKS])
+            if len(alive) == self.problem.n_objects:
+                self._number_slots_as_in_tree()
             return self.tree
         done, self.synced = self.synced, int(self.work.counters[N_LINKS])
         work = self.work
@@ -123,6 +125,16 @@ class SpatialEngine(VectorsEngine):
             self.in_threads(lambda node: split(tree, node, top, depth), range(1 << top, 2 << top))
         fit_all(tree, self.lists.radius)
         return tree
+
+    def _number_slots_as_in_tree(self) -> None:
+        """Give neighbours slots close together: what a level reads then lies close together in memory."""
+        tree, space = self.tree, self.space
+        assert tree is not None
+        order = tree.slots.astype(np.int64)
+        self.nodes.object_of[:] = order
+        spread = space.spread[order] if space.with_spread else space.spread
+        self.space = space._replace(sums=space.sums[order], weight=space.weight[order], spread=spread)
+        tree.slots[:] = tree.place[:] = np.arange(len(order))
 
     def _rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return mean, weight and spread per pair of clusters."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .base import TooManyTies
 from .entries import compiled
+from .lists import times_transposed
 from .trees import COSINE, ROOTED, SQUARED, Edges, Forest, edges_of_matrix
 
 #: Rows and columns of one block product: small enough for the cache of one core.
@@ -167,7 +168,7 @@ class Sweep:
         left = self.right[rows].copy()
         left[:, :-1] *= -2
         left[:, -1] = 1
-        return np.asarray(left @ self.right[columns].T)
+        return times_transposed(left, self.right[columns])
 
     def value(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for lower bounds of squares in our unit lower bounds of distances as they are measured."""

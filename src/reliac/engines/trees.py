@@ -19,9 +19,9 @@ from ..metrics import EUCLIDEAN
 from ..problem import Problem
 from ..tables import is_sparse
 from .base import TooManyTies
-from .candidates import top
 from .entries import compiled
 from .lists import one_blas_thread
+from .reliable import top
 
 #: Vectors of at most this many rows are compared pair by pair: nothing to search, little to compile.
 SMALL = 2048

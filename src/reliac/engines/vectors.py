@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .entries import compiled, inlined, insert_entry, pair_distance, push, register_space, shares_of_parts
-from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
+from .entries import bare, bare_inlined, insert_entry, inside, pair_distance, push, register_space, shares_of_parts
+from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row, times_transposed
 from .scans import CHUNK, scan_values
 
 #: Rows and columns of one block product: small enough for the cache of one core.
@@ -78,12 +78,12 @@ def _moments_join(space, parts):
         space.weight[head] = wp + wq
 
 
-_pair = inlined(_moments_pair)
-_join = compiled(_moments_join)
+_pair = bare_inlined(_moments_pair)
+_join = inside(_moments_join)
 register_space(Moments, lambda space, p, q: _pair(space, p, q), lambda space, parts: _join(space, parts))
 
 
-@compiled
+@bare
 def select_block(products, first, own, offset, weight, weights, by_size, bound, place, radius, wanted, reached):
     """Take from a block of products the smallest lower bounds of each row.
 
@@ -117,7 +117,7 @@ def select_block(products, first, own, offset, weight, weights, by_size, bound, 
                         reached[-1, 0] += 1
 
 
-@compiled
+@bare
 def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor, failed):
     """Measure what was selected, exactly, and make the lists; note the rows that stay unproven in ``failed``.
 
@@ -145,7 +145,7 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
         failed[i] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
 
 
-@compiled
+@bare
 def push_all(space, lists, nodes, work, pairs, slots, columns):
     """Measure new clusters against those whose radius they may have entered, and enter them."""
     for i, j in pairs:
@@ -155,7 +155,7 @@ def push_all(space, lists, nodes, work, pairs, slots, columns):
         push(lists, nodes, work, r, nodes.node_of[c], pair_distance(space, c, r))
 
 
-@compiled
+@bare
 def exact_row(space, r, columns, out):
     """Distances of one cluster to all, one by one."""
     for j in range(len(columns)):
@@ -203,6 +203,12 @@ class VectorsEngine(ListEngine):
         if row.offset or (row.reduction is np.add and not row.equal_parts and metric in ("sqeuclidean", "cosine")):
             return None
         return f"{row.name} of metric {metric!r} does not follow from means and spreads"
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Tell whether distances are cheap to compute again: with more features than objects, once is enough."""
+        n, d = problem.vectors.shape
+        return bool(d <= n)
 
     @staticmethod
     def memory(problem: Problem) -> int:
@@ -256,7 +262,7 @@ class VectorsEngine(ListEngine):
         while True:
             for start in range(0, len(self.columns), COLUMNS):
                 tile = slice(start, start + COLUMNS)
-                products = left @ means[tile].T
+                products = times_transposed(left, means[tile])
                 select_block(
                     products, start, own, offset, weight, weights[tile], by_size, bound, place,
                     radius[tile], push, reached,

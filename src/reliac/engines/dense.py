@@ -1,0 +1,158 @@
+"""A few thousand objects: the whole matrix in the cache, all levels in one call of compiled code.
+
+Where lists and their searches would cost more than they save, the matrix of stored numbers is reduced in place, and
+only the rows of new clusters and of those whose nearest was joined are searched again; see :mod:`.square`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..links import Groups, Links
+from ..metrics import EUCLIDEAN
+from ..problem import Problem
+from ..tables import is_sparse
+from .base import Batch
+from .lists import FEW, make_rules, run_few
+from .square import (
+    LEVEL,
+    N_ALIVE,
+    N_LINKS,
+    N_PLACES,
+    WIDTH,
+    Square,
+    Steps,
+    advance,
+    close_square,
+    euclidean_square,
+    join_groups,
+    padded_width,
+    search_all,
+)
+from .table import ADD, MAXIMUM
+
+#: Up to so many objects this engine is the quickest.
+MOST = 2000
+
+#: Numbers read in compiled code before Python gets a word: progress, Ctrl-C.
+PATIENCE = 2**27
+
+
+class DenseEngine:
+    """Any criterion but single on a square matrix, given or computed, in one thread."""
+
+    name = "dense"
+    loaded = False  # the compiled code, in this process
+
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+        del n_jobs  # for so few objects one thread is done before others have started
+        self.problem = problem
+        row, n = problem.criterion, problem.n_objects
+        width = padded_width(n)
+        weight, best = np.ones(width), np.full(width, -np.inf)
+        if row.reduction is np.add and not row.equal_parts:
+            weight[:n] = problem.weights
+        best[:n] = np.inf
+        self.square = Square(
+            stored=np.empty(n * width),
+            slot=np.arange(n),
+            weight=weight,
+            spread=np.zeros(width),
+            best=best,
+            nearest=np.zeros(n, np.int64),
+            tied=np.zeros(n, np.bool_),
+            looked=np.zeros(n, np.int64),
+            reduction=ADD if row.reduction is np.add else MAXIMUM,
+            offset=row.offset,
+            by_size=row.by_size,
+            equal_parts=row.equal_parts,
+        )
+        self.steps = Steps(
+            p=np.empty(n, np.int64),
+            q=np.empty(n, np.int64),
+            distance=np.empty(n),
+            level=np.empty(n, np.int64),
+            searched=np.empty(n, np.int64),
+            mark=np.zeros(n, np.int8),
+            row=np.empty(width),
+            scratch=np.empty(width),
+            counters=np.zeros(6, np.int64),
+        )
+        self.steps.counters[[N_ALIVE, N_PLACES, WIDTH]] = n, n, width
+        self._fill(width)
+
+    def _fill(self, width: int) -> None:
+        """Write the numbers that pairs of objects store into the matrix."""
+        problem, n, stored = self.problem, self.problem.n_objects, self.square.stored
+        vectors = problem.vectors
+        if vectors is not None and problem.metric in EUCLIDEAN and not is_sparse(vectors):
+            root = problem.metric == "euclidean" and not problem.criterion.geometric
+            euclidean_square(np.ascontiguousarray(vectors.T, np.float64), stored, width, root)
+        else:
+            stored.reshape(n, width)[:, :n] = problem.base_distances()
+        close_square(self.square, n, width)
+
+    @staticmethod
+    def refuses(problem: Problem) -> str | None:
+        """Say no to single, whose links need object pairs."""
+        return "it keeps no object pairs" if problem.criterion.reduction is np.minimum else None
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """While the matrix stays in the cache."""
+        return problem.n_objects <= MOST
+
+    @classmethod
+    def ready(cls) -> bool:
+        """Once it has run in this process, or on this machine: loading what was compiled is quick."""
+        return cls.loaded or compiled_on_disk()
+
+    @staticmethod
+    def memory(problem: Problem) -> int:
+        """The matrix, and while it is filled from anything but points a second one."""
+        return 16 * problem.n_objects**2
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters now."""
+        return int(self.steps.counters[N_ALIVE])
+
+    def join(self, groups: Groups) -> None:
+        """Join groups before the first search: how a new engine catches up with levels made earlier."""
+        join_groups(self.square, self.steps, groups.parts, np.append(groups.starts, len(groups.parts)), 1.0)
+
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Develop all levels, in as few calls of compiled code as patience allows."""
+        self._load()
+        steps, counters, rules = self.steps, self.steps.counters, make_rules(self.problem)
+        counters[LEVEL] = level
+        search_all(self.square, steps, rules.tie_factor)
+        leader, told, done = np.arange(self.problem.n_objects), 0, self.n_clusters < 2
+        while not done:
+            done = advance(self.square, steps, rules, leader, PATIENCE)
+            new = slice(told, int(counters[N_LINKS]))
+            told = new.stop
+            if new.stop > new.start:
+                yield Batch(steps.level[new], Links(steps.p[new], steps.q[new], steps.distance[new]), None)
+
+    def _load(self) -> None:
+        """Load the compiled code with a few objects, and say so if it must be compiled first."""
+        if not DenseEngine.loaded and self.problem.n_objects > FEW:
+            euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)  # whatever this problem needs
+            run_few(DenseEngine, self.problem)
+            DenseEngine.loaded = True
+
+
+def compiled_on_disk() -> bool:
+    """Tell whether Numba's cache holds the levels for this processor and this version of their file."""
+    from numba.core.registry import cpu_target
+
+    kernel: Any = advance
+    with contextlib.suppress(Exception):  # not an interface that Numba promises: if in doubt, no
+        machine = cpu_target.target_context.codegen().magic_tuple()
+        return any(key[1] == machine for key in kernel._cache._cache_file._load_index())
+    return False
