@@ -20,7 +20,6 @@ from .standard import linkage_by_first_pair
 
 PROTOCOLS = ("as published", "as written")
 ALPHAS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-NEWS_ALPHAS = (0.0, 0.5, 1.0)  # these take seconds each
 
 #: Two scores are equal if they differ by no more than this: one in the last printed digit.
 TOLERANCE = 1e-4
@@ -110,7 +109,7 @@ class Bench:
         """Give every criterion with several alphas, on the data as written."""
         objects, K = self.written, self.written.n_clusters
         for criterion in ALL_CRITERIA:
-            for alpha in NEWS_ALPHAS if self.name.startswith("news") else ALPHAS:
+            for alpha in ALPHAS:
                 tree = self._tree(objects, criterion, alpha)
                 level = int(np.abs(tree.cluster_counts - K).argmin())
                 yield ExtendedRow(
