@@ -12,11 +12,11 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The folder of real data sets that RELIAC_DATA names; tests that want it skip where there is none."""
-    folder = os.environ.get("RELIAC_DATA")
-    if not folder or not Path(folder).is_dir():
+    """The folder of real data sets that RELIAC_DATA names, or one beside the project; without, tests skip."""
+    folder = Path(os.environ.get("RELIAC_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
+    if not folder.is_dir():
         pytest.skip("RELIAC_DATA does not name a folder of data sets")
-    return Path(folder)
+    return folder
 
 
 @pytest.fixture
@@ -29,3 +29,13 @@ def run(capsys):
         return capsys.readouterr()
 
     return run_command
+
+
+@pytest.fixture
+def own_places(tmp_path, monkeypatch):
+    """A cache of its own for every test, and nothing from the environment of the machine."""
+    for name in ("RELIAC_DATA", "RELIAC_MIRROR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RELIAC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "scikit-learn"))
+    monkeypatch.setenv("no_proxy", "*")

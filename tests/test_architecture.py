@@ -66,6 +66,29 @@ ORDER = [
     "readers",
     "writers",
     "targets",
+    "unpacking",
+    "downloads",
+    "datafiles",
+    "datasets",
+    "reproduction.sections",
+    "reproduction.published",
+    "reproduction.standard",
+    "reproduction.settings",
+    "reproduction.protocols",
+    "reproduction.chapters",
+    "reproduction.page",
+    "reproduction.report",
+    "reproduction.inputs",
+    "reproduction.pictures",
+    "reproduction.densities",
+    "reproduction.guarantees",
+    "reproduction.ties",
+    "reproduction.stopping",
+    "reproduction.outliers",
+    "reproduction.speed",
+    "reproduction.claims",
+    "reproduction.experiment",
+    "reproduction",
     "demo",
     "commands",
     "cli",
@@ -128,7 +151,7 @@ def test_files_stay_under_400_lines_and_functions_under_60():
                 assert length <= 60, f"{name}.{node.name} has {length} lines"
 
 
-@pytest.mark.parametrize("heavy", ["numba", "sklearn", "pandas", "matplotlib", "polars", "networkx"])
+@pytest.mark.parametrize("heavy", ["numba", "sklearn", "pandas", "matplotlib", "polars", "networkx", "urllib.request"])
 def test_importing_and_clustering_does_not_import(heavy):
     code = f"import sys, reliac; reliac.cluster([[0.0], [1.0], [5.0]]).labels(2); sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,6 +12,7 @@ _HOMES = {
     "linkage": "api",
     "load": "api",
     "ClusterTree": "tree",
+    "DatasetError": "errors",
     "Interrupted": "errors",
     "NotEuclideanWarning": "errors",
     "Progress": "history",
@@ -19,12 +20,17 @@ _HOMES = {
     "ReliableOutlierDetector": "estimators",
 }
 
-__all__ = ["__version__", *_HOMES]
+#: Modules that are public as such.
+_MODULES = ("datasets",)
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
 if TYPE_CHECKING:
+    from . import datasets as datasets
     from .api import cluster as cluster
     from .api import linkage as linkage
     from .api import load as load
+    from .errors import DatasetError as DatasetError
     from .errors import Interrupted as Interrupted
     from .errors import NotEuclideanWarning as NotEuclideanWarning
     from .estimators import ReliableAgglomerativeClustering as ReliableAgglomerativeClustering
@@ -39,6 +45,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
         globals()[name] = value
         return value
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module 'reliac' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

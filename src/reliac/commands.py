@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
@@ -177,6 +178,29 @@ def run_demo(args: Namespace) -> int:
     return tour(args.out)
 
 
+def run_reproduce(args: Namespace) -> int:
+    """Run the paper's experiments and write the report; on Ctrl-C, what was done."""
+    from .reproduction import Stopped, reproduce
+
+    command = shlex.join(
+        [
+            *("reliac", "reproduce"),
+            *(["--datasets", *args.datasets] if args.datasets else []),
+            *("--out", args.out),
+            *(["--folder", args.folder] if args.folder else []),
+        ]
+    )
+    try:
+        report = reproduce(args.datasets, args.out, args.folder, _say, command=command)
+    except Stopped as stopped:
+        _say(f"stopped by Ctrl-C; what was done is in {Path(args.out) / 'report.html'}")
+        _say(str(stopped.report))
+        return 130
+    _say(f"the report is in {Path(args.out) / 'report.html'} ({dict(report.facts)['time'].split(', ')[-1]})")
+    write_output(f"{report}\n", None)
+    return 0
+
+
 COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "cluster": run_cluster,
     "levels": run_levels,
@@ -185,6 +209,7 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "compare": run_compare,
     "info": run_info,
     "demo": run_demo,
+    "reproduce": run_reproduce,
 }
 
 

@@ -36,5 +36,9 @@ class Interrupted(KeyboardInterrupt):
         self.note = note
 
 
+class DatasetError(OSError):
+    """A data set is not at hand: the message says what was tried, and where to put its file by hand."""
+
+
 class NotEuclideanWarning(UserWarning):
     """Distances were used as Euclidean ones, but no set of points can have them."""

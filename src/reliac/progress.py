@@ -25,16 +25,20 @@ class ProgressLine:
 
     def __call__(self, progress: Progress) -> None:
         """Show how far the run has come."""
-        now = time.monotonic()
-        done = progress.n_clusters <= progress.target
-        if progress.seconds < PATIENCE or (now - self.shown < REFRESH and not done):
-            return
-        self.shown = now
-        bar = "#" * round(20 * progress.share)
-        line = (
-            f"[{bar:<20}] level {progress.level}, {progress.n_clusters} clusters left, "
+        text = (
+            f"level {progress.level}, {progress.n_clusters} clusters left, "
             f"{progress.seconds:.0f} s, about {progress.seconds_left:.0f} s to go"
         )
+        self.show(progress.share, text, progress.seconds, done=progress.n_clusters <= progress.target)
+
+    def show(self, share: float, text: str, seconds: float, done: bool) -> None:
+        """Draw a bar and a text, unless the last line is too young or all the work is."""
+        now = time.monotonic()
+        if seconds < PATIENCE or (now - self.shown < REFRESH and not done):
+            return
+        self.shown = now
+        bar = "#" * round(20 * share)
+        line = f"[{bar:<20}] {text}"
         self.stream.write("\r" + line.ljust(self.width))
         self.width = len(line)
         self.stream.flush()
