@@ -218,6 +218,65 @@ def test_ties_beyond_number_are_thinned_out_without_changing_a_link(criterion, a
         assert np.array_equal(reliac.cluster(make(), criterion, **options).links, plain.links)
 
 
+def test_a_link_that_becomes_reliable_after_thinning_is_not_lost():
+    """p ties with q1 and q2; q2 is free for p when its own nearest has gone elsewhere, while q1 does not change."""
+    names, block = ["q1", "p", "q2", "z2", "w2", "z1", "y1", "x1", "v1", "u1"], 200
+    k, n = len(names), len(names) + block
+    D = np.full((n, n), 100.0)
+    D[k:, k:] = 5.0  # ties enough to be thinned out
+    near = {
+        ("q1", "p"): 10, ("q2", "p"): 10, ("q1", "z1"): 9, ("z1", "y1"): 8, ("y1", "x1"): 7, ("x1", "v1"): 6,
+        ("v1", "u1"): 5.5, ("q2", "z2"): 9, ("z2", "w2"): 8, ("q2", "w2"): 20,
+    }  # fmt: skip
+    for (a, b), distance in near.items():
+        i, j = names.index(a), names.index(b)
+        D[i, j] = D[j, i] = distance
+    np.fill_diagonal(D, 0.0)
+    for criterion in ("complete", "average"):
+        literal = reliac.cluster(D, criterion, metric="precomputed", engine="literal")
+        matrix = reliac.cluster(D, criterion, metric="precomputed", engine="matrix")
+        assert np.array_equal(literal.links, matrix.links)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("criterion", ["complete", "average", "ward", "single"])
+def test_thinning_changes_no_level_of_distances_full_of_ties(criterion, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    D = np.triu(rng.integers(1, 2 + seed % 5, size=(60, 60)), 1).astype(float)
+    D += D.T
+    options = {"metric": "precomputed", "engine": "literal", "alpha": float(seed % 2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
+        plain = reliac.cluster(D, criterion, **options)
+        monkeypatch.setattr("reliac.engines.literal.MANY_TIES", 0)
+        monkeypatch.setattr("reliac.engines.literal.BLOCK", 300)
+        assert np.array_equal(reliac.cluster(D, criterion, **options).links, plain.links)
+
+
+@pytest.mark.parametrize("criterion", ["ward", "centroid", "median", "average", "complete"])
+@pytest.mark.parametrize("engine", ["matrix", "dense"])
+def test_whole_distances_in_float32_tie_exactly_after_contractions(engine, criterion):
+    gap, k = np.random.default_rng(0).integers(1, 500, 300), np.arange(300) * 5003.0
+    D = squareform(pdist(np.stack((k - gap, k + gap), 1).reshape(-1, 1))).astype(np.float32)  # exact in float32
+    fast, literal = both(engine, D, criterion, metric="precomputed")
+    assert np.array_equal(fast.links, literal.links)
+
+
+@pytest.mark.parametrize("order", ["F", "read-only", "every second"])
+def test_any_layout_of_a_given_matrix_gives_the_same_tree(order):
+    D = squareform(pdist(blobs(2, n=400, d=3)))
+    given = {"F": np.asfortranarray(D), "read-only": D.copy(), "every second": np.repeat(np.repeat(D, 2, 0), 2, 1)}[
+        order
+    ]
+    if order == "every second":
+        given = given[::2, ::2]
+    given.flags.writeable = order != "read-only"
+    for criterion in ("complete", "centroid"):
+        fast, literal = both("matrix", given, criterion, metric="precomputed")
+        assert np.array_equal(fast.links["left"], literal.links["left"])
+        np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
+
+
 def _two_values(n):
     """Distances 1 and 2 at random: every object has many nearest neighbours, who have others."""
     D = np.triu(np.random.default_rng(1).integers(1, 3, size=(n, n)), 1).astype(float)

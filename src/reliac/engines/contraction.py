@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .entries import bare, compiled
-from .table import ADD, MAXIMUM, MINIMUM
+from .table import ADD, MAXIMUM
 
 #: Side of the squares in which a matrix is turned over, for the cache.
 TILE = 64
@@ -19,10 +19,10 @@ def contract_rows(space, columns, place_of_item, first, target):
     :func:`fold`. ``place_of_item`` (items,): the contracted column of each item.
     """
     base, factor, reduction = space.base, space.factor, space.reduction
-    n, start = len(factor), np.inf if reduction == MINIMUM else 0.0
+    n = len(factor)
     for k in range(len(target)):
         row = target[k]
-        row[:] = start
+        row[:] = 0.0
         i = space.first_item[columns[first + k]]
         while i >= 0:
             f, at = factor[i], space.offset_of_row[i]
@@ -30,15 +30,13 @@ def contract_rows(space, columns, place_of_item, first, target):
             if reduction == MAXIMUM:
                 for j in range(len(values)):
                     row[places[j]] = values[j] if values[j] > row[places[j]] else row[places[j]]
-            elif reduction == MINIMUM:
-                for j in range(len(values)):
-                    row[places[j]] = values[j] if values[j] < row[places[j]] else row[places[j]]
             elif space.squared:
                 for j in range(len(values)):
-                    row[places[j]] += f * g[j] * (values[j] * values[j])
+                    value = np.float64(values[j])
+                    row[places[j]] += f * g[j] * (value * value)
             else:
                 for j in range(len(values)):
-                    row[places[j]] += f * g[j] * values[j]
+                    row[places[j]] += f * g[j] * np.float64(values[j])
             i = space.next_item[i]
 
 
@@ -70,49 +68,33 @@ def fold(matrix, first, stop, reduction):
         for left in range(0, min(top + TILE, stop), TILE):
             for i in range(top, min(top + TILE, stop)):
                 for j in range(left, min(left + TILE, i)):
-                    if reduction == ADD:
-                        value = matrix[i, j] + matrix[j, i]
-                    elif reduction == MAXIMUM:
-                        value = max(matrix[i, j], matrix[j, i])
-                    else:
-                        value = min(matrix[i, j], matrix[j, i])
-                    matrix[i, j] = matrix[j, i] = value
+                    a, b = matrix[i, j], matrix[j, i]
+                    matrix[i, j] = matrix[j, i] = a + b if reduction == ADD else max(a, b)
 
 
 @bare
 def join_rows(space, matrix, slots, some):
-    """Reduce the rows of each of ``some`` new clusters in place, in the row of its first item; then its columns.
+    """Add up the rows of each of ``some`` new clusters in place, in the row of its first item; then its columns.
 
-    ``slots``: all new clusters, whose columns are reduced too. Columns of items that are gone keep numbers of no use.
+    ``slots``: all new clusters, whose columns are added up too. Columns of items that are gone keep numbers of no use.
     """
-    factor, next_item, reduction, n = space.factor, space.next_item, space.reduction, len(space.factor)
+    factor, next_item, n = space.factor, space.next_item, len(space.factor)
     for r in some:
         i = space.first_item[r]
         row, f = matrix[i, :n], factor[i]
-        if reduction == ADD:
-            for j in range(n):
-                row[j] *= f
+        for j in range(n):
+            row[j] *= f
         while next_item[i] >= 0:
             i = next_item[i]
             other, f = matrix[i, :n], factor[i]
-            if reduction == ADD:
-                for j in range(n):
-                    row[j] += f * other[j]
-            elif reduction == MAXIMUM:
-                for j in range(n):
-                    row[j] = other[j] if other[j] > row[j] else row[j]
-            else:
-                for j in range(n):
-                    row[j] = other[j] if other[j] < row[j] else row[j]
+            for j in range(n):
+                row[j] += f * other[j]
         for q in slots:
             j = first = space.first_item[q]
-            stored = factor[j] * row[j] if reduction == ADD else row[j]
+            stored = factor[j] * row[j]
             while next_item[j] >= 0:
                 j = next_item[j]
-                if reduction == ADD:
-                    stored += factor[j] * row[j]
-                else:
-                    stored = max(stored, row[j]) if reduction == MAXIMUM else min(stored, row[j])
+                stored += factor[j] * row[j]
             row[first] = stored
 
 

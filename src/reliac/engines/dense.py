@@ -113,8 +113,9 @@ class DenseEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """The matrix, and while it is filled from anything but points a second one."""
-        return 16 * problem.n_objects**2
+        """The matrix, and while it is filled from anything but points two more."""
+        points = problem.vectors is not None and problem.metric in EUCLIDEAN and not is_sparse(problem.vectors)
+        return (8 if points else 24) * problem.n_objects**2
 
     @property
     def n_clusters(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..metrics import comes_in_blocks, metric_name
 from ..problem import Problem
 from .lists import SEARCH_LENGTH
 from .matrix import MatrixEngine
@@ -27,6 +28,8 @@ class DiskEngine(MatrixEngine):
         """Say no without vectors (given distances are in memory already), and where the disk is too small."""
         if problem.vectors is None:
             return "the given distances are in memory already"
+        if not comes_in_blocks(problem.vectors, problem.metric):
+            return f"metric {metric_name(problem.metric)!r} of these data is not computed in blocks"
         size = 8 * problem.n_objects**2
         free = shutil.disk_usage(tempfile.gettempdir()).free
         if size > free:

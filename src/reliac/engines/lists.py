@@ -144,7 +144,8 @@ class ListEngine:
 
     def _warm_up(self) -> None:
         """Load the compiled code, so that a run is not held up by it later."""
-        kind = (type(self), str(getattr(self.problem.given, "dtype", "")))
+        given = self.problem.given  # numbers of another kind, or that must not be written to, are another type
+        kind = (type(self), "" if given is None else f"{given.dtype} {given.ndim} {given.flags.writeable}")
         if kind in _warm or self.problem.n_objects <= FEW:
             return
         run_few(type(self), self.problem)

@@ -47,6 +47,7 @@ class LiteralEngine:
         self.smallest = np.full(n, np.inf, dtype=self.table.dtype)
         self.neighbours = Links(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, self.table.dtype))
         self.stale = self.alive
+        self.thinned = False  # whether links were left out that a later level may need
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
@@ -87,7 +88,7 @@ class LiteralEngine:
             found.append(self._search(rows))
             count += len(found[-1].p)
             if count > MANY_TIES * len(self.smallest) and self._may_thin():
-                found = [self._thinned()]
+                found, self.thinned = [self._thinned()], True
                 break
         self.stale = self.stale[:0]
         self.neighbours = _together(found)
@@ -101,7 +102,8 @@ class LiteralEngine:
         """Return of the reliable links a forest, from both sides, and of the others the first of every cluster.
 
         Exact ties make the links of a connected group equally long, so the forest of the first links by index can be
-        grown block by block. O(n) memory where all distances are equal, which is n^2 links.
+        grown block by block. O(n) memory where all distances are equal, which is n^2 links. Good for one level: a link
+        that is not reliable yet may become so when the nearest of its other side has gone.
         """
         n = len(self.smallest)
         for rows in self._blocks(self.alive):
@@ -180,6 +182,10 @@ class LiteralEngine:
         self._mark_stale(parts, heads, gone)
 
     def _mark_stale(self, parts: Indices, heads: Indices, gone: Indices) -> None:
+        if self.thinned:
+            self.stale, self.thinned = self.alive, False
+            self.neighbours = self.neighbours.take(slice(0, 0))
+            return
         changed = np.zeros(len(self.smallest), dtype=bool)
         changed[parts] = True
         stale = np.zeros(len(self.smallest), dtype=bool)

@@ -22,7 +22,7 @@ from .entries import remeasure, touch_all
 from .lists import SEARCH_LENGTH, ListEngine, n_threads, nearest_of_row
 from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows
 from .scans import CHUNK, merge_scans, scan_condensed, scan_square
-from .table import ADD, MAXIMUM, MINIMUM, Table, flat
+from .table import ADD, MAXIMUM, Table, flat
 
 #: Contract when this share of the items is left as clusters ...
 CONTRACT = 0.6
@@ -65,12 +65,12 @@ class MatrixEngine(ListEngine):
             **flat(base, n),
             squared=squared,
             factor=weight.copy(),
-            first_item=np.arange(n),
-            last_item=np.arange(n),
-            next_item=np.full(n, -1),
+            first_item=np.arange(n, dtype=np.int64),
+            last_item=np.arange(n, dtype=np.int64),
+            next_item=np.full(n, -1, np.int64),
             weight=weight,
             spread=np.zeros(n),
-            reduction=MINIMUM if row.reduction is np.minimum else MAXIMUM if row.reduction is np.maximum else ADD,
+            reduction=ADD if row.reduction is np.add else MAXIMUM,
             offset=row.offset,
             by_size=row.by_size,
             equal_parts=row.equal_parts,
@@ -82,10 +82,11 @@ class MatrixEngine(ListEngine):
     def _base(self, problem: Problem) -> tuple[NDArray[Any], bool]:
         """Return the matrix to read, and whether its entries still have to be squared."""
         if problem.given is not None:
-            return np.ascontiguousarray(problem.given), problem.criterion.geometric
+            return _side_by_side(problem.given), problem.criterion.geometric
         metric = "sqeuclidean" if problem.criterion.geometric else problem.metric
         if not comes_in_blocks(problem.vectors, metric):
-            return problem.base_distances(), False
+            self.own = problem.base_distances()
+            return self.own, False
         n = problem.n_objects
         base = self.allocate((n, n), np.float64)
         with ThreadPoolExecutor(self.threads) as self.pool:
@@ -105,10 +106,14 @@ class MatrixEngine(ListEngine):
     @staticmethod
     def memory(problem: Problem) -> int:
         """The contracted matrix, or computed distances if there are none given; lists; rows."""
-        n, share = problem.n_objects, 1.0
-        if problem.given is not None and problem.criterion.reducible:
-            share = CONTRACT if problem.given.ndim == 2 else CONTRACT_CONDENSED
-        return int(8 * n * n * share**2) + n * (12 * SEARCH_LENGTH + 300) + 16 * ROWS * n * n_threads(None)
+        n, given, size = problem.n_objects, problem.given, 8.0 * problem.n_objects**2
+        if given is None and not comes_in_blocks(problem.vectors, problem.metric):
+            size *= 1.5  # condensed first
+        elif given is not None:
+            if problem.criterion.reducible:
+                size *= (CONTRACT if given.ndim == 2 else CONTRACT_CONDENSED) ** 2
+            size += 0 if given.flags.c_contiguous or given.flags.f_contiguous else given.nbytes
+        return int(size) + n * (12 * SEARCH_LENGTH + 300) + 16 * ROWS * n * n_threads(None)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists from whole rows."""
@@ -274,3 +279,8 @@ class MatrixEngine(ListEngine):
     def _by_rows(self, count: int, work: Callable[[slice], Any]) -> None:
         """Do some work on all rows, a strip at a time, in threads."""
         self.in_threads(work, [slice(at, min(at + STRIP, count)) for at in range(0, count, STRIP)])
+
+
+def _side_by_side(given: NDArray[Any]) -> NDArray[Any]:
+    """Return the matrix with rows side by side in memory; it is symmetric, so columns will do."""
+    return np.ascontiguousarray(given.T if given.flags.f_contiguous else given)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .entries import bare, bare_inlined, bare_inside, compiled, insert_entry, inside, pair_distance, push, sorted_order
 from .scans import CHUNK, scan_values
-from .table import ADD, MAXIMUM, MINIMUM, from_sums
+from .table import ADD, from_sums
 
 #: Half the distance of 1 to the next larger number.
 UNIT = 2.0**-53
@@ -45,7 +45,7 @@ def read_rows(space, slots, sums):
     base, offset_of_row, reduction = space.base, space.offset_of_row, space.reduction
     n, count = sums.shape[1], 0
     for k in range(len(slots)):
-        sums[k] = np.inf if reduction == MINIMUM else 0.0
+        sums[k] = 0.0
         i = space.first_item[slots[k]]
         while i >= 0:
             f, at = space.factor[i], offset_of_row[i]
@@ -57,12 +57,9 @@ def read_rows(space, slots, sums):
             elif reduction == ADD:
                 for j in range(len(values)):
                     target[j] += f * values[j]
-            elif reduction == MAXIMUM:
-                for j in range(len(values)):
-                    target[j] = values[j] if values[j] > target[j] else target[j]
             else:
                 for j in range(len(values)):
-                    target[j] = values[j] if values[j] < target[j] else target[j]
+                    target[j] = values[j] if values[j] > target[j] else target[j]
             count += 1
             i = space.next_item[i]
     if not space.square:
@@ -93,10 +90,7 @@ def read_columns(space, slots, sums):
                 value = np.float64(base[offset_of_row[j] + i])
                 if space.squared:
                     value *= value
-                if reduction == ADD:
-                    sums[k, j] += f * value
-                else:
-                    sums[k, j] = max(sums[k, j], value) if reduction == MAXIMUM else min(sums[k, j], value)
+                sums[k, j] = sums[k, j] + f * value if reduction == ADD else max(sums[k, j], value)
 
 
 @bare_inside
@@ -125,10 +119,7 @@ def lower_bounds(space, r, columns, sums, out):
         stored = factor[j] * sums[j] if reduction == ADD else sums[j]
         while next_item[j] >= 0:
             j = next_item[j]
-            if reduction == ADD:
-                stored += factor[j] * sums[j]
-            else:
-                stored = max(stored, sums[j]) if reduction == MAXIMUM else min(stored, sums[j])
+            stored = stored + factor[j] * sums[j] if reduction == ADD else max(stored, sums[j])
         if reduction == ADD:
             stored = from_sums(less * stored, sr, more * spread[c], wr, weight[c], offset, by_size)
         out[c] = stored

@@ -23,7 +23,7 @@ CHUNK = 32
 PACK = 0.7
 
 #: Fewer places than this are not packed any more.
-FEW = 64
+FEWEST = 64
 
 #: ``stored`` lies flat, ``width`` numbers a row; the diagonal is infinite, sums inside a cluster are its ``spread``.
 #: ``best``: distance of the nearest, minus infinity for a place that is free; ``tied``: it may not be the only one.
@@ -392,6 +392,6 @@ def advance(square, steps, rules, leader, patience):
         counters[N_LINKS] += len(p)
         parts, bounds = groups_of_links(square.slot, p, q, leader)
         done += join_groups(square, steps, parts, bounds, rules.tie_factor)
-        if counters[N_ALIVE] < PACK * counters[N_PLACES] and counters[N_PLACES] > FEW:
+        if counters[N_ALIVE] < PACK * counters[N_PLACES] and counters[N_PLACES] > FEWEST:
             pack(square, steps)
     return False

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..criteria import distance_from_sums
 from .entries import bare_inlined, inside, register_space, shares_of_parts
 
-MINIMUM, MAXIMUM, ADD = range(3)
+MAXIMUM, ADD = range(2)
 
 #: The matrix lies flat: entry (i, j) with i < j is base[offset_of_row[i] + j], square or condensed.
 Table = namedtuple(
@@ -32,7 +32,7 @@ from_sums = bare_inlined(distance_from_sums)
 def stored_pair(space, p, q):
     """Reduce the entries between two clusters; the one with the smaller slot is the outer loop."""
     base, offset_of_row, next_item, factor = space.base, space.offset_of_row, space.next_item, space.factor
-    total = np.inf if space.reduction == MINIMUM else 0.0
+    total = 0.0
     i = space.first_item[min(p, q)]
     while i >= 0:
         part = 0.0
@@ -43,10 +43,8 @@ def stored_pair(space, p, q):
                 value *= value
             if space.reduction == ADD:
                 part += factor[j] * value
-            elif space.reduction == MAXIMUM:
-                total = max(total, value)
             else:
-                total = min(total, value)
+                total = max(total, value)
             j = next_item[j]
         if space.reduction == ADD:
             total += factor[i] * part
@@ -108,6 +106,6 @@ register_space(Table, lambda space, p, q: table_pair(space, p, q), lambda space,
 
 def flat(matrix: NDArray[Any], n: int) -> dict[str, Any]:
     """Return the first n rows of a square matrix, or a condensed one, as one run of numbers, and where rows begin."""
-    row = np.arange(n)
+    row = np.arange(n, dtype=np.int64)  # n * n is more than 32 bits hold
     offset = row * matrix.shape[1] if matrix.ndim == 2 else n * row - row * (row + 1) // 2 - row - 1
     return {"base": matrix.reshape(-1), "offset_of_row": offset, "square": matrix.ndim == 2}
