@@ -57,7 +57,7 @@ def cluster(
         tree is that of the repeated rows after ``max_distance=0``, developed on. (Of rows that have not joined yet
         one could join elsewhere first, where links are tied or alpha is below 1.)
     tie_tolerance : distances that differ by this share count as equal.
-    engine : "auto" or the name of an engine.
+    engine : "auto", or "literal", "dense", "vectors", "spatial", "matrix", "disk" or "spanning" (docs/performance.md).
     n_jobs : number of threads; None and -1 take all cores, -2 all but one. The result has the same bits for any number.
     progress : True for a line on standard error, or a function that gets a ``Progress`` after every level.
     checkpoint : a file that keeps the levels done; after a crash the same call goes on from there.

@@ -125,7 +125,10 @@ class Parser(argparse.ArgumentParser):
             parser = self.commands.choices.get(found.command, self)
             word = next((word for word in unknown if word.startswith("-")), None)
             if word is None:
-                self._stop(explain(f"{unknown[0]!r} is one word too many", "one FILE", "quote names that have blanks"))
+                takes_file = hasattr(found, "file")
+                allowed = "one FILE" if takes_file else f"options: {', '.join(parser.option_names())}"
+                step = "quote names that have blanks" if takes_file else f"see reliac {found.command} --help"
+                self._stop(explain(f"{unknown[0]!r} is one word too many", allowed, step))
             self._stop(unknown_name("option", word.partition("=")[0], parser.option_names()))
         return found
 

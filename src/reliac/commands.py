@@ -193,7 +193,9 @@ def run_reproduce(args: Namespace) -> int:
     try:
         report = reproduce(args.datasets, args.out, args.folder, _say, command=command)
     except Stopped as stopped:
-        _say(f"stopped by Ctrl-C; what was done is in {Path(args.out) / 'report.html'}")
+        done = any(cell.ours is not None for cell in stopped.report.cells)
+        where = f"what was done is in {Path(args.out) / 'report.html'}" if done else "nothing was done yet"
+        _say(f"stopped by Ctrl-C; {where}")
         _say(str(stopped.report))
         return 130
     _say(f"the report is in {Path(args.out) / 'report.html'} ({dict(report.facts)['time'].split(', ')[-1]})")

@@ -144,7 +144,7 @@ def load(
     {'setosa': 50, 'versicolor': 50, 'virginica': 50}
     """
     entry = _entry(name)
-    remove = tuple(remove)
+    remove = (remove,) if isinstance(remove, str) else tuple(remove)
     if entry.make is None:
         found = load_texts(
             name,
@@ -187,7 +187,7 @@ def load_texts(
     """
     if _entry(name).make is not None:
         raise ValueError(unknown_name("data set of texts", name, _groups()))
-    parts = tuple(remove)
+    parts = (remove,) if isinstance(remove, str) else tuple(remove)
     for part in parts:
         if part not in REMOVABLE:
             raise ValueError(unknown_name("part of a post", part, REMOVABLE))

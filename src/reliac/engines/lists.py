@@ -245,7 +245,9 @@ def run_few(engine: Any, problem: Problem) -> None:
 
     The first time on a machine it is compiled, which takes a while: say so.
     """
-    notice = threading.Timer(2.0, logger.warning, ["compiling the %s engine, once for this machine", engine.name])
+    notice = threading.Timer(
+        2.0, logger.warning, ["compiling the %s engine, once for this machine (10 to 20 s)", engine.name]
+    )
     notice.daemon = True
     notice.start()
     try:

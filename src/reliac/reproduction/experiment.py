@@ -20,6 +20,8 @@ from .sections import Section
 from .settings import NEWS
 
 NOT_AT_HAND = "its file is not at hand"
+STOPPED = "Ctrl-C ended the run early: what follows is what was done before."
+UNFINISHED = "The run has not finished: the experiments on the other claims are not here yet."
 
 _NAMES = {name: title for title, name in DATASETS.items() if name is not None}
 
@@ -64,8 +66,9 @@ def reproduce(
     for name in chosen:
         if name not in _NAMES:
             raise ValueError(unknown_name("data set of the paper", name, _NAMES))
-    if folder is not None and not os.path.isdir(folder):
-        given = f"There is no folder {os.fspath(folder)!r} of data sets"
+    named = os.environ.get("RELIAC_DATA") or None if folder is None else folder
+    if named is not None and not os.path.isdir(named):
+        given = f"There is no folder {os.fspath(named)!r} of data sets" + (" (RELIAC_DATA)" if folder is None else "")
         step = "check its name, or leave it out to download what is missing"
         raise FileNotFoundError(explain(given, "a folder with the subfolders uci and 20news", step))
     if out is not None:
@@ -73,12 +76,14 @@ def reproduce(
     run = _Run(chosen, progress or (lambda line: None), command)
     try:
         run.tables(folder, download)
+        if datasets is not None and not run.loaded and run.missing:
+            raise DatasetError(next(iter(run.missing.values())))
         if out is not None:  # so that nothing that goes wrong later can take the tables away
-            run.report().write(out)
+            run.report(UNFINISHED).write(out)
         run.claims()
     except KeyboardInterrupt:
-        report = run.report(stopped=True)
-        if out is not None:
+        report = run.report(STOPPED)
+        if out is not None and run.cells:  # else what an earlier run has left is worth more
             report.write(out)
         raise Stopped(report) from None
     report = run.report()
@@ -109,7 +114,8 @@ class _Run:
                 self.loaded[name] = library.load(name, folder, download=download, progress=False, **options)
             except DatasetError as error:
                 self.missing[title] = str(error)
-                self.progress(f"{place} of {len(self.chosen)}, {name}: not at hand, left out")
+                reason = str(error).partition(". ")[0]
+                self.progress(f"{place} of {len(self.chosen)}, {name}: left out, the report says what to do. {reason}")
                 continue
             bench = Bench(title, self.loaded[name])
             cells = list(bench.cells())
@@ -124,8 +130,8 @@ class _Run:
         for section in claims(self.loaded, self.progress):
             self.other.append(section)
 
-    def report(self, stopped: bool = False) -> Report:
-        """Put together what has been done."""
+    def report(self, note: str = "") -> Report:
+        """Put together what has been done; ``note`` says why it is not all."""
         reasons = dict(self.missing)
         done = {cell.place.dataset for cell in self.cells}
         for name in self.chosen:
@@ -145,12 +151,12 @@ class _Run:
             chapters.limits_section(cells, reasons),
             *self.other,
         ]
-        if stopped:
-            words = ("Ctrl-C ended the run early: what follows is what was done before.", *sections[0].paragraphs)
+        if note:
+            words = (note, *sections[0].paragraphs)
             sections[0] = Section(sections[0].title, sections[0].anchor, words, sections[0].tables)
         told = facts(self.command, f"{self.started:%Y-%m-%d %H:%M} UTC", time.perf_counter() - self.clock)
         counted = {protocol: chapters.counts(cells, protocol) for protocol in PROTOCOLS}
-        return Report(tuple(cells), tuple(self.extended), tuple(sections), counted, reasons, told, stopped)
+        return Report(tuple(cells), tuple(self.extended), tuple(sections), counted, reasons, told, note == STOPPED)
 
 
 def claims(loaded: Mapping[str, Dataset], progress: Callable[[str], Any]) -> Iterator[Section]:

@@ -25,7 +25,7 @@ _STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 a { color: var(--link); }
-.page { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2rem; max-width: 90rem; margin: 0 auto; }
+.page { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2rem; max-width: 110rem; margin: 0 auto; }
 nav { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow: auto; padding: 1.5rem 0 1.5rem 1.25rem;
   font-size: 0.92rem; }
 nav ol { list-style: none; margin: 0; padding: 0; }

@@ -64,7 +64,10 @@ class Report:
         return to_html(TITLE, self.facts, self.sections)
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write report.html, report.md, tables/*.csv and figures/*.svg, each whole or not at all."""
+        """Write report.html, report.md, tables/*.csv and figures/*.svg, each whole or not at all.
+
+        Tables and figures of an earlier report that this one does not have are removed.
+        """
         root = Path(folder)
         contents = {"report.html": self.to_html(), "report.md": self.to_markdown()}
         for section in self.sections:
@@ -75,6 +78,9 @@ class Report:
         for name, content in contents.items():
             make_folder((root / name).parent)
             write_atomically(root / name, content)
+        for old in [*root.glob("tables/*.csv"), *root.glob("figures/*.svg")]:
+            if old.relative_to(root).as_posix() not in contents:
+                old.unlink()
         return [root / name for name in contents]
 
     def __str__(self) -> str:
