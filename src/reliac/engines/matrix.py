@@ -263,10 +263,13 @@ class MatrixEngine(ListEngine):
             else:
                 contract_rows(space, columns, place, top + some.start, block[some])
 
+        def move(some: slice) -> None:
+            rows[some] = block[some]
+
         for top in range(0, m, BLOCK):
             rows = own[top : min(top + BLOCK, m), :m]
             self._by_rows(len(rows), fill)
-            np.copyto(rows, block[: len(rows)])
+            self._by_rows(len(rows), move)
         if not single:
             self._fold(own, m)
         return own
