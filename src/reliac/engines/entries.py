@@ -216,9 +216,10 @@ def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
 
 
 @bare
-def touch_all(nodes, work, rows):
-    """Touch clusters whose lists were measured anew."""
-    work.counters[LOOKED_AT] = 0
+def touch_all(nodes, work, rows, anew):
+    """Touch clusters whose lists have changed; those measured ``anew`` are to be looked at again."""
+    if anew:
+        work.counters[LOOKED_AT] = 0
     for r in rows:
         touch(nodes, work, r)
 
@@ -274,9 +275,16 @@ def insert_entry(lists, first, count, node, distance):
 
 @bare_inside
 def push(lists, nodes, work, r, node, distance):
-    """Enter a new cluster into the list of r if it lies inside the radius; a full list drops its farthest."""
+    """Enter a new cluster into the list of r if it lies inside the radius, and touch r."""
+    if enter(lists, r, node, distance):
+        touch(nodes, work, r)
+
+
+@bare_inside
+def enter(lists, r, node, distance):
+    """Enter a cluster into the list of r if it lies inside the radius, and say so; a full list drops its farthest."""
     if distance >= lists.radius[r]:
-        return
+        return False
     first, count = lists.start[r], lists.count[r]
     if count == lists.room[r]:
         count -= 1
@@ -287,4 +295,4 @@ def push(lists, nodes, work, r, node, distance):
         insert_entry(lists, first, count, node, distance)
         count += 1
     lists.count[r] = count
-    touch(nodes, work, r)
+    return True

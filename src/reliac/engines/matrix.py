@@ -173,15 +173,36 @@ class MatrixEngine(ListEngine):
     def _search_and_push(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill the lists of new clusters, and enter the clusters into the lists of others that they belong to."""
         limit = np.where(np.isin(columns, slots), -np.inf, self.lists.radius[columns])
-        all_failed = []
+        all_failed, entered = [], np.zeros(len(columns), bool)
         for start in range(0, len(slots), ROWS * self.threads):
             some = slots[start : start + ROWS * self.threads]
             pieces = np.array_split(some, min(len(some), self.threads))
             failed, rows, hits = self._search_pieces(pieces, columns, limit)
-            for k, piece in enumerate(pieces):
-                push_rows(self.space, self.lists, self.nodes, self.work, piece, columns, rows[k], limit, hits[k])
+            self._push_pieces(pieces, columns, rows, limit, hits, entered)
             all_failed.append(failed)
+        touch_all(self.nodes, self.work, columns[entered], False)
         return np.concatenate(all_failed)
+
+    def _push_pieces(
+        self,
+        pieces: list[NDArray[np.int64]],
+        columns: NDArray[np.int64],
+        rows: list[NDArray[np.float64]],
+        limit: NDArray[np.float64],
+        hits: list[NDArray[np.bool_]],
+        entered: NDArray[np.bool_],
+    ) -> None:
+        """Enter all pieces, in order, into the lists of columns; every thread has lists of its own."""
+        cuts = np.linspace(0, hits[0].shape[1], self.threads + 1).astype(int)
+
+        def share(t: int) -> None:
+            for k, piece in enumerate(pieces):
+                push_rows(
+                    self.space, self.lists, self.nodes, piece, columns, rows[k], limit, hits[k],
+                    cuts[t], cuts[t + 1], entered,
+                )  # fmt: skip
+
+        self.in_threads(share, range(self.threads))
 
     def _search_pieces(
         self, pieces: list[NDArray[np.int64]], columns: NDArray[np.int64], limit: NDArray[np.float64]
@@ -248,7 +269,7 @@ class MatrixEngine(ListEngine):
         self.in_threads(
             lambda k: remeasure(self.space, self.lists, self.nodes, self.scratch[k], pieces[k]), range(self.threads)
         )
-        touch_all(self.nodes, self.work, columns)
+        touch_all(self.nodes, self.work, columns, True)
 
     def _shrink(self, own: NDArray[Any], columns: NDArray[np.int64]) -> NDArray[Any]:
         """Contract the engine's own matrix in place: the rows of items that are needed yet lie behind."""

@@ -10,7 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from .entries import bare, bare_inlined, bare_inside, compiled, insert_entry, inside, pair_distance, push, sorted_order
+from .entries import bare, bare_inlined, bare_inside, compiled, enter, insert_entry, inside, pair_distance, sorted_order
 from .scans import CHUNK, scan_values
 from .table import ADD, from_sums
 
@@ -45,8 +45,10 @@ def read_rows(space, slots, sums):
     base, offset_of_row, reduction = space.base, space.offset_of_row, space.reduction
     n, count = sums.shape[1], 0
     for k in range(len(slots)):
-        sums[k] = 0.0
         i = space.first_item[slots[k]]
+        fresh = space.square and reduction == ADD and not space.squared  # the first row is copied, not added to zeros
+        if not fresh:
+            sums[k] = 0.0
         while i >= 0:
             f, at = space.factor[i], offset_of_row[i]
             start = 0 if space.square else i + 1
@@ -54,6 +56,10 @@ def read_rows(space, slots, sums):
             if space.squared:
                 for j in range(len(values)):
                     target[j] += f * (np.float64(values[j]) * np.float64(values[j]))
+            elif fresh:
+                fresh = False
+                for j in range(len(values)):
+                    target[j] = f * values[j]
             elif reduction == ADD:
                 for j in range(len(values)):
                     target[j] += f * values[j]
@@ -194,18 +200,18 @@ def measure_row(space, r, slots, out):
 
 
 @bare
-def push_rows(space, lists, nodes, work, slots, columns, rows, limit, hits):
-    """Enter new clusters into the lists whose radius they fall inside.
+def push_rows(space, lists, nodes, slots, columns, rows, limit, hits, first, stop, entered):
+    """Enter new clusters into the lists, of the chunks of columns from ``first`` to ``stop``, that they fall inside.
 
     ``limit`` (columns,) holds the radii of the lists that may be entered, and is kept up to date; ``hits`` as
-    :func:`search_rows` left it.
+    :func:`search_rows` left it; ``entered`` (columns,) tells which lists have changed.
     """
     for k in range(len(slots)):
         node, row = nodes.node_of[slots[k]], rows[k]
-        for chunk in range(hits.shape[1]):
+        for chunk in range(first, stop):
             if not hits[k, chunk]:
                 continue
             for c in range(chunk * CHUNK, min(chunk * CHUNK + CHUNK, len(row))):
-                if row[c] < limit[c]:
-                    push(lists, nodes, work, columns[c], node, pair_distance(space, columns[c], slots[k]))
+                if row[c] < limit[c] and enter(lists, columns[c], node, pair_distance(space, columns[c], slots[k])):
+                    entered[c] = True
                     limit[c] = lists.radius[columns[c]]
