@@ -227,7 +227,7 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
             return DONE
         if done > patience:
             return PAUSE
-        done += counters[N_TOUCHED] + 1
+        done += (counters[N_TOUCHED] if rules.alpha == 1.0 else len(leader)) + 1
         if choose_links(lists, nodes, work, rules, scratch, leader) == 0:
             return DONE
         counters[LEVEL] += 1
