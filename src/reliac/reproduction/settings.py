@@ -73,9 +73,7 @@ class Objects:
             return np.asarray(squareform(pdist(self.X, "sqeuclidean")))
         products = (self.X @ self.X.T).toarray()
         own = products.diagonal()
-        own = np.where(
-            np.abs(own - 1.0) < 1e-12, 1.0, own
-        )  # else rounding breaks the ties of texts without common words
+        own = np.where(np.abs(own - 1.0) < 1e-12, 1.0, own)  # else rounding breaks ties of texts without common words
         squared = np.maximum(own[:, None] + own - products - products.T, 0.0)
         np.fill_diagonal(squared, 0.0)
         return np.asarray(squared)
