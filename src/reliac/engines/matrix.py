@@ -1,9 +1,9 @@
 """Given distances: the matrix is only read, never written; clusters are lists of its items.
 
 A cluster's distance to another is reduced from the entries between their items when it is asked for. When 60 % of
-the clusters are left (condensed input: 70 %), one streaming pass contracts the matrix to one item per cluster, so lists of items stay
-short. The contracted matrix is the engine's own: it shrinks in place, and where every new cluster is searched anyway
-(centroid, median), rows are joined in it as clusters are.
+the clusters are left (condensed input: 70 %), one streaming pass contracts the matrix to one item per cluster, so
+lists of items stay short. The contracted matrix is the engine's own: it shrinks in place, and where every new cluster
+is searched anyway (centroid, median), rows are joined in it as clusters are.
 """
 
 from __future__ import annotations
