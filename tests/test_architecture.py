@@ -17,6 +17,7 @@ ORDER = [
     "errors",
     "files",
     "options",
+    "threads",
     "tables",
     "distances",
     "criteria",

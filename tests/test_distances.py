@@ -113,6 +113,31 @@ def test_rounding_is_measured_by_the_largest_distance():
         reliac.cluster(wrong, "single", metric="precomputed")
 
 
+@pytest.mark.parametrize("place", [(0, 1), (3, 1100), (1100, 3), (700, 701), (1199, 0), (1198, 1199)])
+@pytest.mark.parametrize(
+    ("value", "words"), [(np.nan, "NaN"), (-np.inf, "infinity"), (-1.0, "Negative distance"), (9.0, "Not symmetric")]
+)
+def test_one_wrong_number_is_found_wherever_it_is_in_a_large_matrix(place, value, words):
+    given = np.ones((1200, 1200))
+    np.fill_diagonal(given, 0.0)
+    given[place] = value
+    for n_jobs in (1, 2):
+        with pytest.raises(ValueError, match=words):
+            reliac.cluster(given, "average", metric="precomputed", n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("place", [0, 2**16 + 1, 2**22 - 1, 2**22, 5_000_000])
+def test_one_wrong_number_is_found_wherever_it_is_in_a_long_condensed_matrix(place):
+    n = 3201
+    given = np.ones(n * (n - 1) // 2, np.float32)
+    for value, words in ((np.nan, f"NaN .first at position {place}"), (-1.0, f"Negative distance -1.0 at {place}")):
+        given[place] = value
+        with pytest.raises(ValueError, match=words):
+            distances.check_given(given, n_jobs=2)
+    given[place] = 7.0
+    assert distances.check_given(given, n_jobs=2)[1:] == (n, 7.0)
+
+
 # --- names ---
 
 NAMES = ["a", "b", "c"]

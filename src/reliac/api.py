@@ -88,6 +88,7 @@ def cluster(
         max_distance=max_distance,
         weights=weights,
         tie_tolerance=tie_tolerance,
+        n_jobs=n_jobs,
     )
     return cluster_problem(problem, engine, n_jobs, progress, checkpoint)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import NotEuclideanWarning, explain
-from .tables import Names
+from .tables import Names, check_finite, extremes
+from .threads import in_threads, n_threads
 
 #: Differences below this share of the largest distance are rounding.
 ROUNDING = 1e-8
@@ -20,15 +21,19 @@ ROUNDING = 1e-8
 OBJECTS_LOOKED_AT = 500
 
 
-def check_given(data: NDArray[Any], names: Names | None) -> tuple[NDArray[Any], Names | None, int]:
-    """Check square or condensed distances; a square matrix comes back symmetric with a zero diagonal.
+def check_given(data: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[Any], int, float]:
+    """Check square or condensed distances; return them, the number of objects, and the largest distance.
 
-    What rounding can explain (negative by a hair, not quite symmetric) is set right in a copy.
+    What rounding can explain (negative by a hair, not quite symmetric) is set right in a copy: a square matrix comes
+    back symmetric with a zero diagonal.
     """
     if data.dtype.kind != "f":
         data = data.astype(np.float64)
     n = _count_objects(data)
-    low, high = (float(data.min()), float(data.max())) if data.size else (0.0, 0.0)
+    threads = n_threads(n_jobs)
+    low, high, even = _look_through(data, threads) if data.ndim == 2 else (*extremes(data, threads), True)
+    if not math.isfinite(high - low):
+        check_finite(data)
     slack = _rounding(data.dtype) * max(high, -low)
     if low < -slack:
         place = tuple(int(index) for index in np.unravel_index(int(data.argmin()), data.shape))
@@ -40,10 +45,10 @@ def check_given(data: NDArray[Any], names: Names | None) -> tuple[NDArray[Any], 
             )
         )
     if data.ndim == 2:
-        data = _check_square(data, slack)
+        data = _check_square(data, slack, even)
     if low < 0:
         data = np.maximum(data, 0)
-    return data, names, n
+    return data, n, high
 
 
 def _count_objects(data: NDArray[Any]) -> int:
@@ -75,7 +80,24 @@ def _rounding(dtype: np.dtype[Any]) -> float:
     return max(ROUNDING, 16.0 * float(np.finfo(dtype).eps))
 
 
-def _check_square(data: NDArray[Any], slack: float) -> NDArray[Any]:
+def _look_through(data: NDArray[Any], threads: int) -> tuple[float, float, bool]:
+    """Return the smallest and the largest entry of a square matrix, and whether it is symmetric to the bit."""
+
+    def look(strip: list[tuple[slice, slice]]) -> tuple[float, float, bool]:
+        low, high, even = [], [], True
+        for rows, columns in strip:
+            tile, mirrored = data[rows, columns], data[columns, rows].T
+            same = bool((tile == mirrored).all())
+            low += [some.min() for some in (tile, mirrored)[: 2 - same]]
+            high += [some.max() for some in (tile, mirrored)[: 2 - same]]
+            even = even and same
+        return np.min(low), np.max(high), even
+
+    low, high, even = zip(*in_threads(look, _tiles(len(data)), threads), strict=True)
+    return float(np.min(low)), float(np.max(high)), all(even)
+
+
+def _check_square(data: NDArray[Any], slack: float, even: bool) -> NDArray[Any]:
     diagonal = data.diagonal()
     if (diagonal > slack).any():
         first = int(np.argmax(diagonal > slack))
@@ -86,13 +108,8 @@ def _check_square(data: NDArray[Any], slack: float) -> NDArray[Any]:
                 "turn similarities into distances, or set it with numpy.fill_diagonal(D, 0)",
             )
         )
-    even = True
-    for rows, columns in _tiles(len(data)):  # a tile and its mirror image fit into the cache together
-        tile, mirrored = data[rows, columns], data[columns, rows].T
-        if (tile == mirrored).all():
-            continue
-        even = False
-        apart = np.argwhere(np.abs(tile - mirrored) > slack)
+    for rows, columns in itertools.chain.from_iterable([] if even else _tiles(len(data))):
+        apart = np.argwhere(np.abs(data[rows, columns] - data[columns, rows].T) > slack)
         if len(apart):
             i, j = int(apart[0, 0]) + rows.start, int(apart[0, 1]) + columns.start
             raise ValueError(
@@ -108,11 +125,10 @@ def _check_square(data: NDArray[Any], slack: float) -> NDArray[Any]:
     return data
 
 
-def _tiles(n: int, size: int = 256) -> Iterator[tuple[slice, slice]]:
-    """Go through the tiles on and above the diagonal of a square matrix."""
-    for top in range(0, n, size):
-        for left in range(top, n, size):
-            yield slice(top, top + size), slice(left, left + size)
+def _tiles(n: int, size: int = 512) -> list[list[tuple[slice, slice]]]:
+    """Return strips of tiles, on and above the diagonal of a square matrix: two of them fit into the cache together."""
+    cuts = [slice(at, at + size) for at in range(0, n, size)]
+    return [[(rows, columns) for columns in cuts[k:]] for k, rows in enumerate(cuts)]
 
 
 def agreeing_names(rows: Names | None, columns: Names | None) -> Names | None:

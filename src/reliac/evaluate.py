@@ -82,7 +82,7 @@ def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
     >>> round(cophenetic_correlation(tree, [1.0, 5.0, 4.0]), 4)
     0.9707
     """
-    given, _, n = check_given(np.asarray(distances), None)
+    given, n, _ = check_given(np.asarray(distances))
     if n != tree.n_objects:
         raise ValueError(
             explain(

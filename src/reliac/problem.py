@@ -94,6 +94,7 @@ def make_problem(
     max_distance: Any = None,
     weights: Any = None,
     tie_tolerance: Any = 0.0,
+    n_jobs: int | None = None,
 ) -> Problem:
     """Check everything a user can pass to :func:`reliac.cluster`; cheap checks of options come first."""
     row = get_criterion(criterion)
@@ -101,7 +102,7 @@ def make_problem(
     _check_metric_fits(row, metric)
     alpha = check_number("alpha", alpha, 0.0, 1.0, "give 1 for all reliable links, 0 for the smallest one")
     tolerance = check_number("tie_tolerance", tie_tolerance, 0.0, 1.0, "give 0 for exact equality")
-    vectors, given, names, n = _objects(X, metric)
+    vectors, given, names, n, largest = _objects(X, metric, n_jobs)
     stop = check_stop(n, n_clusters, max_level, max_distance)
     problem = Problem(
         n_objects=n,
@@ -115,7 +116,7 @@ def make_problem(
         stop=stop,
         names=names,
     )
-    _check_range(problem)
+    _check_range(problem, largest)
     if given is not None and row.geometric:
         note_if_not_euclidean(given, n, row.name, stacklevel=3)
     return problem
@@ -184,9 +185,11 @@ def _check_weights(weights: Any, n: int) -> NDArray[np.float64]:
 # --- objects ---
 
 
-def _objects(X: Any, metric: MetricLike) -> tuple[Any, NDArray[Any] | None, Names | None, int]:
-    """Return vectors or given distances, row names and the number of objects."""
-    data, names = to_numbers(X)
+def _objects(
+    X: Any, metric: MetricLike, n_jobs: int | None
+) -> tuple[Any, NDArray[Any] | None, Names | None, int, float]:
+    """Return vectors or given distances, row names, the number of objects, and the largest distance if given."""
+    data, names = to_numbers(X, finite=metric != "precomputed")
     if metric == "precomputed":
         if is_sparse(data):
             raise TypeError(
@@ -199,9 +202,10 @@ def _objects(X: Any, metric: MetricLike) -> tuple[Any, NDArray[Any] | None, Name
         if is_frame(X) and data.shape[0] == data.shape[1]:
             titles = titles_as_names(X.columns)
             names = agreeing_names(names, None if titles is None else titles[-len(data) :])
-        return None, *check_given(data, names)
+        given, n, largest = check_given(data, n_jobs)
+        return None, given, names, n, largest
     _check_vectors(data, metric)
-    return data, None, names, data.shape[0]
+    return data, None, names, data.shape[0], 0.0
 
 
 def _check_vectors(data: Any, metric: MetricLike) -> None:
@@ -262,11 +266,11 @@ def _check_directions(data: Any, metric: str, constant_rows: bool) -> None:
         )
 
 
-def _check_range(problem: Problem) -> None:
+def _check_range(problem: Problem, largest: float) -> None:
     """Refuse, before any work, data and weights whose sums leave the range of float64."""
     if problem.given is not None:
         if problem.criterion.reduction is np.add and problem.given.size:
-            _check_sums(problem, float(problem.given.max()), "the largest given distance")
+            _check_sums(problem, largest, "the largest given distance")
         return
     row = METRICS.get(problem.metric) if isinstance(problem.metric, str) else None
     if row is None or row.growth is None:  # base_distances looks at the distances themselves

@@ -21,6 +21,7 @@ from .metrics import canonical_metric, metric_name
 from .options import check_count, check_stop
 from .problem import Problem, make_problem
 from .progress import make_reporter
+from .threads import check_jobs
 from .tree import ClusterTree
 
 #: What stands before the name of a metric that was a function.
@@ -37,7 +38,7 @@ def cluster_problem(
     """Solve a problem; the options are those of :func:`reliac.cluster`."""
     if not isinstance(engine, str):
         raise TypeError(unknown_name("engine", engine, [*ENGINES, "auto"]))
-    _check_jobs(n_jobs)
+    check_jobs(n_jobs)
     choice = choose(problem, engine)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, problem)
     earlier = keeper.resume() if keeper else None
@@ -232,14 +233,3 @@ def _other_metric(tree: ClusterTree, metric: Any) -> str:
         "the metric that the tree was made with",
         "leave it out, or make another tree with reliac.cluster",
     )
-
-
-def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
-        raise ValueError(
-            explain(
-                f"n_jobs={n_jobs!r}",
-                "None, a positive number, or -1 for all cores",
-                "leave it out for the default",
-            )
-        )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import explain
+from .threads import in_threads
 
 Names = NDArray[np.str_]
 
@@ -66,20 +67,40 @@ def first_not_finite(numbers: Any) -> tuple[tuple[int, ...], Any] | None:
     return place, numbers[place]
 
 
+def extremes(numbers: NDArray[Any], threads: int) -> tuple[float, float]:
+    """Return the smallest and the largest number; NaN if there is one. One pass, in runs that fit into the cache."""
+    run, share = 2**16, 2**22
+    flat = numbers.ravel(order="K")  # a view, unless there are gaps
+    if not flat.size:
+        return 0.0, 0.0
+
+    def look(start: int) -> tuple[Any, Any]:
+        runs = [flat[at : at + run] for at in range(start, min(start + share, flat.size), run)]
+        found = [(some.min(), some.max()) for some in runs]
+        return np.min([low for low, _ in found]), np.max([high for _, high in found])
+
+    found = in_threads(look, range(0, flat.size, share), threads)
+    return float(np.min([low for low, _ in found])), float(np.max([high for _, high in found]))
+
+
 # --- tables ---
 
 
-def to_numbers(data: Any) -> tuple[Any, Names | None]:
+def to_numbers(data: Any, finite: bool = True) -> tuple[Any, Names | None]:
     """Return the numbers of an array, a frame or a sparse matrix, uncopied where possible, and the row names.
 
-    float32, float64, integers and booleans stay what they are; float16 becomes float32; sparse becomes CSR.
+    float32, float64, integers and booleans stay what they are; float16 becomes float32; sparse becomes CSR. With
+    ``finite=False`` an array is left for the caller to look through.
     """
     if is_sparse(data):
         return _sparse_numbers(data), None
     if is_frame(data):
         return _frame_numbers(data)
     check_unmasked(data)
-    return _array_numbers(data), None
+    numbers = _array_numbers(data)
+    if finite:
+        check_finite(numbers)
+    return numbers, None
 
 
 def check_finite(numbers: Any, columns: Any = None) -> None:
@@ -140,9 +161,7 @@ def _array_numbers(data: Any) -> NDArray[Any]:
         if not numbers.ndim:
             raise TypeError(_no_table(data))
         numbers = _numbers_from_objects(numbers)
-    numbers = _plain_dtype(numbers, f"An array of dtype {numbers.dtype}")
-    check_finite(numbers)
-    return numbers
+    return _plain_dtype(numbers, f"An array of dtype {numbers.dtype}")
 
 
 def _no_table(data: Any) -> str:

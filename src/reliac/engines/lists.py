@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from ..links import Groups, Links
 from ..options import Stop
 from ..problem import Problem
+from ..threads import n_threads
 from . import candidates
 from .base import Batch, TooManyTies
 from .candidates import DONE, GATHER, REFRESH, SEARCH, Rules, advance, gather_groups
@@ -54,14 +54,6 @@ FEW = 24
 _warm: set[tuple[type, str]] = set()
 
 logger = logging.getLogger("reliac")
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads, as joblib counts them: None is all cores here, -1 too, -2 all but one."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs is None:
-        return cores
-    return max(1, n_jobs if n_jobs > 0 else cores + 1 + n_jobs)
 
 
 class ListEngine:

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from ..metrics import comes_in_blocks, fill_block
 from ..problem import Problem
+from ..threads import n_threads
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
 from .entries import remeasure, touch_all
-from .lists import SEARCH_LENGTH, ListEngine, n_threads, nearest_of_row
+from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
 from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows
 from .scans import CHUNK, merge_scans, scan_condensed, scan_square
 from .table import ADD, MAXIMUM, Table, flat

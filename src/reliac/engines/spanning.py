@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from ..links import Groups, Links
 from ..problem import Problem
+from ..threads import n_threads
 from .base import Batch
 from .candidates import DONE, PAUSE
 from .edges import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
-from .lists import largest_value, n_threads
+from .lists import largest_value
 from .trees import Edges, memory_of_edges, spanning_edges, star_edges
 
 #: Edges looked at in compiled code before Python gets a word: progress, Ctrl-C.

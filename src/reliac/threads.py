@@ -1,0 +1,43 @@
+"""How many threads there are, and work dealt out to them."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from .errors import explain
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Refuse what is no number of jobs."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(
+            explain(
+                f"n_jobs={n_jobs!r}",
+                "None, a positive number, or -1 for all cores",
+                "leave it out for the default",
+            )
+        )
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads, as joblib counts them: None is all cores here, -1 too, -2 all but one."""
+    check_jobs(n_jobs)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    return max(1, n_jobs if n_jobs > 0 else cores + 1 + n_jobs)
+
+
+def in_threads(function: Callable[[Piece], Result], pieces: Sequence[Piece], threads: int) -> list[Result]:
+    """Call a function on pieces of work, in a pool if there are several of them and of threads."""
+    if len(pieces) <= 1 or threads == 1:
+        return [function(piece) for piece in pieces]
+    with ThreadPoolExecutor(min(threads, len(pieces))) as pool:
+        return list(pool.map(function, pieces))
