@@ -8,7 +8,7 @@ from .entries import bare, compiled
 from .table import ADD, MAXIMUM
 
 #: Side of the squares in which a matrix is turned over, for the cache.
-TILE = 64
+TILE = 32
 
 
 @bare

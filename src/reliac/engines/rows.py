@@ -110,15 +110,14 @@ def lower_bounds(space, r, columns, sums, out):
     margin = 4.0 * UNIT * (len(space.factor) + 16)
     less, more = 1.0 - margin, 1.0 + margin
     sr = space.spread[r] * more
-    if reduction != ADD:
+    for c in range(len(item)):
+        out[c] = sums[item[c]]
+    if reduction == ADD and not offset:
         for c in range(len(item)):
-            out[c] = sums[item[c]]
-    elif not offset:
+            out[c] = less * out[c] / (wr * weight[c])
+    elif reduction == ADD:
         for c in range(len(item)):
-            out[c] = less * sums[item[c]] / (wr * weight[c])
-    else:
-        for c in range(len(item)):
-            out[c] = from_sums(less * sums[item[c]], sr, more * spread[c], wr, weight[c], offset, by_size)
+            out[c] = from_sums(less * out[c], sr, more * spread[c], wr, weight[c], offset, by_size)
     next_item, factor = space.next_item, space.factor
     for c in columns.several:
         j = np.int64(item[c])
