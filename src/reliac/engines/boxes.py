@@ -20,7 +20,7 @@ from collections import namedtuple
 import numpy as np
 
 from .candidates import ROUNDING
-from .entries import bare, bare_inlined, bare_inside, compiled, pair_distance, push
+from .entries import bare, bare_inlined, bare_inside, compiled, enter, pair_distance
 from .scans import select
 
 #: points (m, d + 2): mean, weight, spread per pair; slots (m,): -1 if gone; place (n,): position of a slot, -1 if none.
@@ -126,20 +126,21 @@ def fit(tree, radius, node, new):
 
 
 @compiled
-def fit_all(tree, radius):
-    """Compute all boxes, children before parents. O(m d)."""
-    new = np.empty(tree.boxes.shape[1])
-    for node in range((2 << tree.rules.depth) - 1, 0, -1):
-        fit(tree, radius, node, new)
+def fit_all(tree, radius, top, stop_depth):
+    """Compute all boxes of the subtree of ``top`` down to a depth, children before parents. O(m d)."""
+    new, first, count = np.empty(tree.boxes.shape[1]), top, 1
+    while first < 1 << stop_depth:
+        first, count = 2 * first, 2 * count
+    while count:
+        for node in range(first, first + count):
+            fit(tree, radius, node, new)
+        first, count = first // 2, count // 2
 
 
-@compiled
-def update(tree, space, node_of, radius, changed, refit):
-    """Bring changed clusters up to date: gone, or with a new mean, or with a new radius; then the boxes above them.
-
-    ``changed``: slots, repeats allowed. Cost: a leaf and a path of boxes each; all boxes if many changed.
-    """
-    points, slots, place, boxes, rules = tree
+@bare
+def update(tree, space, node_of, changed):
+    """Bring changed clusters up to date: gone, or with a new mean. ``changed``: slots, repeats allowed."""
+    points, slots, place, _, _ = tree
     d = points.shape[1] - 2
     for slot in changed:
         i = place[slot]
@@ -153,10 +154,14 @@ def update(tree, space, node_of, radius, changed, refit):
             points[i, k] = space.sums[slot, k] / w
         points[i, d] = w
         points[i, d + 1] = space.spread[slot] / (w * w) if space.with_spread else 0.0
-    if not refit:
-        return
+
+
+@compiled
+def refit(tree, radius, changed):
+    """Compute the boxes above changed clusters anew. Cost: a leaf and a path of boxes each; all if many changed."""
+    _, slots, place, boxes, rules = tree
     if 8 * len(changed) > len(slots):
-        fit_all(tree, radius)
+        fit_all(tree, radius, 1, rules.depth)
         return
     new = np.empty(boxes.shape[1])
     for slot in changed:
@@ -361,7 +366,9 @@ def reached(tree, space, radius, some):
 
 
 @bare
-def push_pairs(space, lists, nodes, work, pairs):
-    """Enter new clusters into the lists that they reach."""
-    for c, r in pairs:
-        push(lists, nodes, work, r, nodes.node_of[c], pair_distance(space, c, r))
+def push_pairs(space, lists, nodes, pairs, first, stop, entered):
+    """Enter new clusters into the lists they reach, of slots from ``first`` to ``stop``; tell which were entered."""
+    for k in range(len(pairs)):
+        c, r = pairs[k]
+        if first <= r < stop:
+            entered[k] = enter(lists, r, nodes.node_of[c], pair_distance(space, c, r))

@@ -21,14 +21,18 @@ from collections import namedtuple
 import numpy as np
 
 from .entries import (
+    FOLLOWED,
     LEVEL,
     LIST_LENGTH,
     LOOKED_AT,
     N_ALIVE,
+    N_FOUND,
     N_GROUPS,
+    N_NODES,
     N_PUSHES,
     N_SEARCHED,
     N_TOUCHED,
+    NOT_YET,
     REFRESHED,
     bare,
     bare_inlined,
@@ -38,6 +42,7 @@ from .entries import (
     join_space,
     living,
     make_node,
+    mark_of_level,
     pair_distance,
     refresh,
     sort_entries,
@@ -49,11 +54,14 @@ from .reliable import choose_links
 #: Radii are deflated by this share of what they were computed from.
 ROUNDING = 1e-12
 
-#: Why :func:`advance` came back: nothing left to join, lists to fill, time to report, or lists to do in threads.
-DONE, SEARCH, PAUSE, REFRESH, GATHER = range(5)
+#: Why :func:`advance` came back: nothing left to join, lists to fill, time to report, or work for threads.
+DONE, SEARCH, PAUSE, REFRESH, LINKS, GATHER = range(6)
 
-#: Levels that touch or make more clusters than this have their lists done in threads.
+#: Levels that touch or make more clusters than this are done in threads, where ...
 THICK = 512
+
+#: ... so many slots are looked at for every cluster made, at most.
+SPARSE = 2048
 
 #: How the radii of the parts of a group give the radius of the group.
 RADIUS_MIN, RADIUS_MAX, RADIUS_MEAN, RADIUS_PLAIN_MEAN, RADIUS_WARD, RADIUS_NONE = range(6)
@@ -132,42 +140,85 @@ def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_fou
     first = lists.start[head]
     for e in range(found):
         lists.nodes[first + e], lists.distances[first + e] = node_found[e], distance_found[e]
-    lists.count[head] = found
+    lists.count[head], lists.best[head] = found, distance_found[0] if found else np.inf
 
 
 @bare_inside
 def join_groups(space, lists, nodes, work, rules):
-    """Join the groups that were noted, and touch all whose nearest neighbour may have changed.
+    """Join the groups that were noted; those that must be searched are noted in ``work.pushes``.
 
-    The lists come afterwards (:func:`gather_groups`), since groups of one level may be each other's neighbours. Groups
-    that must be searched are noted in ``work.pushes``.
+    The lists come afterwards (:func:`gather_groups`), since groups of one level may be each other's neighbours.
     """
-    groups, bounds = work.counters[N_GROUPS], work.bounds
-    for g in range(groups):
-        parts = work.parts[bounds[g] : bounds[g + 1]]
+    for g in range(work.counters[N_GROUPS]):
+        parts = work.parts[work.bounds[g] : work.bounds[g + 1]]
         radius = group_radius(space, lists, rules, parts)
-        for part in parts:
-            unfollow(nodes, part)
+        if work.counters[FOLLOWED]:
+            for part in parts:
+                unfollow(nodes, part)
         make_node(nodes, work, parts)
         lists.radius[parts[0]] = radius
         join_space(space, parts)
-    for g in range(groups):
-        for k in range(bounds[g], bounds[g + 1]):
+        if radius < 0:
+            work.pushes[work.counters[N_PUSHES]] = parts[0]
+            work.counters[N_PUSHES] += 1
+
+
+@bare_inside
+def touch_followers(nodes, work):
+    """Touch the groups just joined and all who followed a part of them. O(those)."""
+    for g in range(work.counters[N_GROUPS]):
+        for k in range(work.bounds[g], work.bounds[g + 1]):
             part = work.parts[k]
             while nodes.follower_first[part] >= 0:
                 r = nodes.follower_first[part]
                 unfollow(nodes, r)
                 touch(nodes, work, r)
-        head = work.parts[bounds[g]]
-        touch(nodes, work, head)
-        if lists.radius[head] < 0:
-            work.pushes[work.counters[N_PUSHES]] = head
-            work.counters[N_PUSHES] += 1
+        touch(nodes, work, work.parts[work.bounds[g]])
+
+
+@bare_inside
+def touch_slots(space, lists, nodes, work, scratch, first, stop):
+    """Do as :func:`touch_followers` for the slots from ``first`` to ``stop``, by looking at all of them.
+
+    They are left in ``work.touched`` from ``first`` on; returned is how many. Unless new clusters are still to be
+    pushed into lists, the lists of those that are not new are refreshed at once.
+    """
+    counters, count, stamp = work.counters, first, mark_of_level(work)
+    oldest = counters[N_NODES] - counters[N_GROUPS]  # of the new nodes
+    for r in range(first, stop):
+        if nodes.node_of[r] < 0:
+            continue
+        if nodes.node_of[r] < oldest:
+            if lists.count[r] and nodes.parent[lists.nodes[lists.start[r]]] < 0:
+                continue
+            if not counters[N_PUSHES]:
+                refresh(space, lists, nodes, scratch, r, True)
+        nodes.mark[r] = stamp
+        work.touched[count] = r
+        count += 1
+    return count - first
+
+
+@bare_inside
+def follow_all(lists, nodes):
+    """Let all follow their nearest neighbours, after levels that looked at all. O(n)."""
+    for r in range(len(nodes.node_of)):
+        nodes.target[r] = nodes.follower_first[r] = -1
+    for r in range(len(nodes.node_of)):
+        if nodes.node_of[r] >= 0 and lists.count[r]:
+            follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
 
 
 @bare
+def after_join(space, lists, nodes, work, scratch, first, stop, first_slot, stop_slot):
+    """Make the lists of some of the groups just joined, and touch some slots; different threads take others."""
+    gather_groups(space, lists, nodes, work, scratch, first, stop)
+    return touch_slots(space, lists, nodes, work, scratch, first_slot, stop_slot)
+
+
+@bare_inside
 def gather_groups(space, lists, nodes, work, scratch, first, stop):
-    """Make the lists of some of the groups just joined; different threads take different groups."""
+    """Make the lists of some of the groups just joined."""
     for g in range(first, stop):
         parts = work.parts[work.bounds[g] : work.bounds[g + 1]]
         if lists.radius[parts[0]] < 0:
@@ -182,7 +233,7 @@ def look_at(lists, nodes, work, rules, r):
     if not certified(lists, work, rules, r):
         work.searched[work.counters[N_SEARCHED]] = r
         work.counters[N_SEARCHED] += 1
-    elif lists.count[r]:
+    elif lists.count[r] and work.counters[FOLLOWED]:
         follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
 
 
@@ -211,8 +262,8 @@ def look_up(space, lists, nodes, work, rules, scratch):
 def advance(space, lists, nodes, work, rules, leader, scratch, patience):
     """Run levels until a list runs dry (SEARCH), the rules say stop (DONE), or enough was done (PAUSE).
 
-    Where a level is thick, come back to have lists refreshed (REFRESH) or gathered (GATHER) in threads. Cost of a
-    level: what changed, not n (alpha=1); all living clusters for smaller alpha.
+    Where a level is thick, come back to have lists refreshed (REFRESH), links found (LINKS) or lists gathered
+    (GATHER) in threads. Cost of a level: what changed, not n (alpha=1); all living clusters for smaller alpha.
     """
     counters, done = work.counters, 0
     while True:
@@ -228,11 +279,18 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
         if done > patience:
             return PAUSE
         done += (counters[N_TOUCHED] if rules.alpha == 1.0 else len(leader)) + 1
+        if rules.alpha == 1.0 and counters[N_TOUCHED] > THICK and counters[N_FOUND] == NOT_YET:
+            return LINKS
         if choose_links(lists, nodes, work, rules, scratch, leader) == 0:
             return DONE
         counters[LEVEL] += 1
         counters[N_TOUCHED] = counters[LOOKED_AT] = 0
+        thick = counters[N_GROUPS] > max(THICK, len(leader) // SPARSE)
+        if not thick and not counters[FOLLOWED]:
+            follow_all(lists, nodes)
+        counters[FOLLOWED] = not thick
         join_groups(space, lists, nodes, work, rules)
-        if counters[N_GROUPS] > THICK:
+        if thick:
             return GATHER
+        touch_followers(nodes, work)
         gather_groups(space, lists, nodes, work, scratch, 0, counters[N_GROUPS])

@@ -21,13 +21,19 @@ LIST_LENGTH = 16
 
 Lists = namedtuple("Lists", "nodes distances start count room radius best")
 Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark object_of")
-Work = namedtuple("Work", "touched searched pushes parts bounds p q distance level counters")
+Work = namedtuple("Work", "touched searched pushes parts bounds found_p found_q found_d p q distance level counters")
 
 #: Marks of one thread: ``seen`` (n,) holds the newest stamp a slot was seen with.
 Scratch = namedtuple("Scratch", "seen stamp")
 
-#: Places in Work.counters. LOOKED_AT counts the touched clusters that were looked at since they were touched.
-N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, REFRESHED, N_PUSHES, N_GROUPS, LOOKED_AT = range(10)
+#: Places in Work.counters. LOOKED_AT counts the touched clusters that were looked at since they were touched; FOLLOWED
+#: tells whether followers are known; N_FOUND counts the links found for the next level, or is one of those below.
+N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, REFRESHED, N_PUSHES, N_GROUPS, LOOKED_AT, FOLLOWED, N_FOUND = (
+    range(12)
+)
+
+#: Links were not looked for in threads yet; or they were, and ties left no room for them.
+NOT_YET, NO_ROOM = -1, -2
 
 
 def pair_distance(space, p, q):

@@ -18,18 +18,21 @@ from ..problem import Problem
 from ..threads import n_threads
 from . import candidates
 from .base import Batch, TooManyTies
-from .candidates import DONE, GATHER, REFRESH, SEARCH, Rules, advance, gather_groups
+from .candidates import DONE, GATHER, LINKS, REFRESH, SEARCH, Rules, advance, after_join
 from .entries import (
     LEVEL,
     LIST_LENGTH,
     LOOKED_AT,
     N_ALIVE,
+    N_FOUND,
     N_GROUPS,
     N_LINKS,
     N_NODES,
     N_PUSHES,
     N_SEARCHED,
     N_TOUCHED,
+    NO_ROOM,
+    NOT_YET,
     REFRESHED,
     Lists,
     Nodes,
@@ -38,6 +41,7 @@ from .entries import (
     catch_up,
     refresh_rows,
 )
+from .reliable import find_links
 
 #: Entries that a search finds for each list; a little more than a list keeps when it is cut.
 SEARCH_LENGTH = LIST_LENGTH + 4
@@ -94,13 +98,17 @@ class ListEngine:
             pushes=np.empty(n, np.int64),
             parts=np.empty(n, np.int64),
             bounds=np.empty(n + 1, np.int64),
+            found_p=np.empty(n, np.int64),
+            found_q=np.empty(n, np.int64),
+            found_d=np.empty(n),
             p=np.empty(max(n - 1, 0), np.int64),
             q=np.empty(max(n - 1, 0), np.int64),
             distance=np.empty(max(n - 1, 0)),
             level=np.empty(max(n - 1, 0), np.int64),
-            counters=np.zeros(10, np.int64),
+            counters=np.zeros(12, np.int64),
         )
         self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
+        self.work.counters[N_FOUND] = NOT_YET
         self.leader = np.arange(n, dtype=np.int64)
         self.scratch = [Scratch(np.zeros(n, np.int64), np.zeros(1, np.int64)) for _ in range(self.threads)]
         self.searches = 0  # rows searched, for the curious
@@ -169,8 +177,8 @@ class ListEngine:
                     work, object_of = self.work, self.nodes.object_of
                     links = Links(object_of[work.p[done]], object_of[work.q[done]], work.distance[done])
                     yield Batch(work.level[done], links, None)
-                if status in (REFRESH, GATHER):
-                    self._in_threads_over_lists(status, rules)
+                if status in STEPS:
+                    STEPS[status](self, rules)
                 elif status == SEARCH and counters[N_PUSHES]:
                     slots = self.work.pushes[: counters[N_PUSHES]].copy()
                     counters[N_PUSHES] = 0
@@ -178,22 +186,48 @@ class ListEngine:
                 elif status == SEARCH:
                     self.search(self.work.searched[: counters[N_SEARCHED]].copy(), push=False)
 
-    def _in_threads_over_lists(self, status: int, rules: Rules) -> None:
-        """Refresh or gather the lists of a thick level, each thread its share."""
-        space, lists, nodes, work = self.space, self.lists, self.nodes, self.work
-        start = int(work.counters[LOOKED_AT]) if status == REFRESH else 0
-        stop = int(work.counters[N_TOUCHED if status == REFRESH else N_GROUPS])
-        cuts = np.linspace(start, stop, self.threads + 1).astype(int)
+    # --- what is done in threads where a level is thick ---
+
+    def _cuts(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Return where the shares of the threads begin and end."""
+        return np.linspace(start, stop, self.threads + 1).astype(np.int64)
+
+    def _refresh(self, rules: Rules) -> None:
+        """Bring the lists of touched clusters up to date."""
+        work, follow_joined = self.work, rules.radius_rule != candidates.RADIUS_NONE
+        cuts = self._cuts(work.counters[LOOKED_AT], work.counters[N_TOUCHED])
 
         def share(k: int) -> None:
-            if status == REFRESH:
-                rows = work.touched[cuts[k] : cuts[k + 1]]
-                refresh_rows(space, lists, nodes, self.scratch[k], rows, rules.radius_rule != candidates.RADIUS_NONE)
-            else:
-                gather_groups(space, lists, nodes, work, self.scratch[k], cuts[k], cuts[k + 1])
+            rows = work.touched[cuts[k] : cuts[k + 1]]
+            refresh_rows(self.space, self.lists, self.nodes, self.scratch[k], rows, follow_joined)
 
         self.in_threads(share, range(self.threads))
-        work.counters[REFRESHED] = status == REFRESH
+        work.counters[REFRESHED] = 1
+
+    def _find_links(self, rules: Rules) -> None:
+        """Find the reliable links of touched clusters."""
+        work = self.work
+        cuts = self._cuts(0, work.counters[N_TOUCHED])
+        counts = self.in_threads(
+            lambda k: find_links(self.lists, self.nodes, work, rules, cuts[k], cuts[k + 1]), range(self.threads)
+        )
+        found = NO_ROOM
+        if (counts <= np.diff(cuts)).all():
+            found = max(_close_ranks(array, cuts, counts) for array in (work.found_p, work.found_q, work.found_d))
+        work.counters[N_FOUND] = found
+
+    def _after_join(self, rules: Rules) -> None:
+        """Make the lists of new clusters, and touch all whose nearest neighbour may have changed."""
+        work = self.work
+        groups, slots = self._cuts(0, work.counters[N_GROUPS]), self._cuts(0, len(self.leader))
+
+        def share(k: int) -> int:
+            some = groups[k], groups[k + 1], slots[k], slots[k + 1]
+            return int(after_join(self.space, self.lists, self.nodes, work, self.scratch[k], *some))
+
+        counts = self.in_threads(share, range(self.threads))
+        work.counters[N_TOUCHED] = _close_ranks(work.touched, slots, counts)
+        work.counters[REFRESHED] = work.counters[N_PUSHES] == 0
 
     def give_room(self, slot: int, length: int) -> None:
         """Move a list to the end of the buffer if it needs more room; the buffer grows by half when full."""
@@ -230,6 +264,18 @@ class ListEngine:
         if len(pieces) <= 1 or self.threads == 1:
             return [function(piece) for piece in pieces]
         return list(self.pool.map(function, pieces))
+
+
+STEPS = {REFRESH: ListEngine._refresh, LINKS: ListEngine._find_links, GATHER: ListEngine._after_join}
+
+
+def _close_ranks(array: NDArray[Any], cuts: NDArray[np.int64], counts: Sequence[int]) -> int:
+    """Move what the shares left at their beginnings to the front of an array; return how many there are."""
+    end = 0
+    for start, count in zip(cuts, counts, strict=False):
+        array[end : end + count] = array[start : start + count]
+        end += count
+    return end
 
 
 def run_few(engine: Any, problem: Problem) -> None:

@@ -8,9 +8,12 @@ from ..links import share_count
 from .entries import (
     LEVEL,
     N_ALIVE,
+    N_FOUND,
     N_GROUPS,
     N_LINKS,
     N_TOUCHED,
+    NOT_YET,
+    bare,
     bare_inlined,
     bare_inside,
     inside,
@@ -22,27 +25,29 @@ count_of_share = bare_inside(share_count)
 
 
 @inside
-def rows_to_look_at(nodes, work, rules, n):
-    """Return the clusters whose links may be new: those touched, or all where links of earlier levels are left."""
-    everything = rules.alpha != 1.0
-    rows, count = np.empty(n if everything else work.counters[N_TOUCHED], np.int64), 0
-    for k in range(len(rows)):
-        r = k if everything else work.touched[k]
-        if nodes.node_of[r] >= 0:
-            rows[count] = r
-            count += 1
-    return rows[:count]
+def rows_to_look_at(work, rules, n):
+    """Return the slots whose links may be new: those touched, or all where links of earlier levels are left."""
+    if rules.alpha == 1.0:
+        return work.touched[: work.counters[N_TOUCHED]]
+    rows = np.empty(n, np.int64)
+    for r in range(n):
+        rows[r] = r
+    return rows
 
 
 @inside
-def reliable_links(lists, nodes, work, rules, rows):
-    """Return the reliable links of some clusters, in the order of the rows.
+def reliable_links(lists, nodes, work, rules, n):
+    """Return the reliable links that may be new, in the order of the clusters they were seen from.
 
     A link is reliable if it is as near as the nearest of both sides. Links that became reliable since the last
     level have a touched cluster on one side. Entries of clusters that were joined are skipped: in a list that was
     not touched they are no nearer than the best, and if they tie, the new cluster's own list has the link. A link
     that the other side begins its list with is left to that side, if it comes later; others may come twice.
     """
+    if work.counters[N_FOUND] >= 0:
+        found = work.counters[N_FOUND]
+        return work.found_p[:found], work.found_q[:found], work.found_d[:found]
+    rows = rows_to_look_at(work, rules, n)
     room, count = 0, len(rows)
     p, q, d = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     while room < count:  # without ties there are fewer links than rows, and once is enough
@@ -52,12 +57,24 @@ def reliable_links(lists, nodes, work, rules, rows):
     return p[:count], q[:count], d[:count]
 
 
+@bare
+def find_links(lists, nodes, work, rules, first, stop):
+    """Look for the links of some of the touched clusters, and tell how many there are; different threads take others.
+
+    They are left at the same places of ``work.found_p``, ``found_q`` and ``found_d``, if there is room.
+    """
+    p, q, d = work.found_p[first:stop], work.found_q[first:stop], work.found_d[first:stop]
+    return fill_links(lists, nodes, rules, work.touched[first:stop], mark_of_level(work), p, q, d)
+
+
 @bare_inside
 def fill_links(lists, nodes, rules, rows, stamp, p, q, d):
     """Fill in the links of :func:`reliable_links`, as far as there is room; tell how many there are."""
     count, object_of = 0, nodes.object_of
     for k in range(len(rows)):
         r = rows[k]
+        if nodes.node_of[r] < 0:
+            continue
         first = lists.start[r]
         for e in range(first, first + ties_of(lists, rules, r)):
             distance, node = lists.distances[e], lists.nodes[e]
@@ -243,7 +260,7 @@ def choose_links(lists, nodes, work, rules, scratch, leader):
     """
     counters = work.counters
     most = counters[N_ALIVE] - rules.n_clusters
-    p, q, d = reliable_links(lists, nodes, work, rules, rows_to_look_at(nodes, work, rules, len(leader)))
+    p, q, d = reliable_links(lists, nodes, work, rules, len(leader))
     order = sorted_links(nodes.object_of, p, q, d)
     if all_distinct(scratch, p, q):
         order = smallest_links(order, d, rules)[:most]
@@ -260,4 +277,5 @@ def choose_links(lists, nodes, work, rules, scratch, leader):
         work.p[first + k], work.q[first + k] = p[i], q[i]
         work.distance[first + k], work.level[first + k] = d[i], counters[LEVEL] + 1
     counters[N_LINKS] += len(order)
+    counters[N_FOUND] = NOT_YET
     return len(order)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .boxes import Tree, fit_all, new_tree, push_pairs, reached, search_lists, split, tied, update
-from .entries import N_LINKS
+from .boxes import Tree, fit_all, new_tree, push_pairs, reached, refit, search_lists, split, tied, update
+from .entries import N_LINKS, touch_all
 from .lists import SEARCH_LENGTH
 from .vectors import VectorsEngine
 
@@ -23,8 +23,11 @@ FEW_DIMENSIONS = 7
 #: The tree is built anew when no more than this share of its clusters is left.
 REBUILD = 0.7
 
-#: Searches in one piece of work for a thread; subtrees of this depth are built in threads.
-PIECE, SUBTREE_DEPTH = 2048, 3
+#: Lists or points changed in a loop that are worth a second thread.
+WORTH_TWO_THREADS = 2000
+
+#: Searches in one piece of work for a thread, at least and at most; subtrees of this depth are built in threads.
+SMALL_PIECE, PIECE, SUBTREE_DEPTH = 256, 2048, 3
 
 
 class SpatialEngine(VectorsEngine):
@@ -64,15 +67,31 @@ class SpatialEngine(VectorsEngine):
         self.searches += len(slots)
         self.lists.radius[slots] = -1.0  # what is searched needs no push
         tree = self._synced_tree(slots)
-        slots = slots[np.argsort(tree.place[slots])]  # neighbours after one another: their boxes stay in cache
-        pieces = [slots[start : start + PIECE] for start in range(0, len(slots), PIECE)]
+        # neighbours after one another: their boxes stay in cache; and often they are so already, which "stable" sees
+        slots = slots[np.argsort(tree.place[slots], kind="stable")]
+        size = max(SMALL_PIECE, min(PIECE, len(slots) // (2 * self.threads)))
+        pieces = [slots[start : start + size] for start in range(0, len(slots), size)]
         space, lists = self.space, self.lists
         pairs = self.in_threads(lambda some: reached(tree, space, lists.radius, some), pieces) if push else []
         ties = np.concatenate(self.in_threads(self._search_piece, pieces))
-        for some in pairs:
-            push_pairs(space, self.lists, self.nodes, self.work, some)
+        if push:
+            self._push(np.concatenate(pairs))
         self._search_ties(slots[ties >= 0], ties[ties >= 0])
         self.searched = slots
+
+    def _push(self, pairs: NDArray[np.int64]) -> None:
+        """Enter new clusters into the lists that they reach; every thread has lists of its own."""
+        entered, shares = np.zeros(len(pairs), bool), self._shares_of(len(pairs))
+        cuts = np.linspace(0, len(self.leader), shares + 1).astype(np.int64)
+        self.in_threads(
+            lambda k: push_pairs(self.space, self.lists, self.nodes, pairs, cuts[k], cuts[k + 1], entered),
+            range(shares),
+        )
+        touch_all(self.nodes, self.work, pairs[entered, 1], False)
+
+    def _shares_of(self, count: int) -> int:
+        """Return how many threads a loop over small things is worth."""
+        return self.threads if count > WORTH_TWO_THREADS else 1
 
     def _search_piece(self, some: NDArray[np.int64]) -> NDArray[np.float64]:
         ties = np.empty(len(some))
@@ -108,22 +127,31 @@ class SpatialEngine(VectorsEngine):
         done, self.synced = self.synced, int(self.work.counters[N_LINKS])
         work = self.work
         changed = np.concatenate((work.p[done : self.synced], work.q[done : self.synced], self.searched, slots))
-        rebuild = self.n_clusters <= REBUILD * len(self.tree.slots)
-        update(self.tree, space, nodes.node_of, radius, changed, not rebuild)
-        if rebuild:
-            left = self.tree.slots >= 0
-            self.tree = self._built(self.tree.points[left], self.tree.slots[left])
+        tree = self.tree
+        pieces = np.array_split(changed, self._shares_of(len(changed)))
+        self.in_threads(lambda some: update(tree, space, nodes.node_of, some), pieces)
+        if self.n_clusters <= REBUILD * len(tree.slots):
+            left = tree.slots >= 0
+            self.tree = self._built(tree.points[left], tree.slots[left])
+        else:
+            refit(tree, radius, changed)
         return self.tree
 
     def _built(self, points: NDArray[np.float64], slots: NDArray[np.int32]) -> Tree:
-        """Build a tree: the top in one thread, the subtrees in all."""
+        """Build a tree: the top depth by depth, the subtrees below it each in one thread."""
         tree = new_tree(self.space, points, slots, self.problem.n_objects)
-        depth = tree.rules.depth
+        depth, radius = tree.rules.depth, self.lists.radius
         top = min(SUBTREE_DEPTH, depth)
-        split(tree, 1, 0, top)
-        if top < depth:
-            self.in_threads(lambda node: split(tree, node, top, depth), range(1 << top, 2 << top))
-        fit_all(tree, self.lists.radius)
+
+        def build(node: int) -> None:
+            at = node.bit_length() - 1
+            split(tree, node, at, at + 1 if at < top else depth)
+            if at == top:
+                fit_all(tree, radius, node, depth)
+
+        for at in range(top + 1):
+            self.in_threads(build, range(1 << at, 2 << at))
+        fit_all(tree, radius, 1, top)
         return tree
 
     def _number_slots_as_in_tree(self) -> None:

@@ -341,7 +341,9 @@ def exact_shift(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     low, high = vectors.min(axis=0), vectors.max(axis=0)
     middle = np.rint((low + high) / 2)
-    whole = (np.rint(vectors) == vectors).all(axis=0) & (np.maximum(-low, high) < 2**51)
+    whole = (np.rint(vectors[:1000]) == vectors[:1000]).all(axis=0) & (np.maximum(-low, high) < 2**51)
+    for column in np.flatnonzero(whole & (low < high)):  # most are seen not to be, or to be constant, at once
+        whole[column] = (np.rint(vectors[:, column]) == vectors[:, column]).all()
     far = np.minimum(np.abs(low), np.abs(high)) * 2 >= np.maximum(np.abs(low), np.abs(high))
     far &= np.sign(low) == np.sign(high)
     middle = np.where(far & ~whole, low, middle)
