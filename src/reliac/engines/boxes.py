@@ -161,7 +161,7 @@ def refit(tree, radius, changed):
     """Compute the boxes above changed clusters anew. Cost: a leaf and a path of boxes each; all if many changed."""
     _, slots, place, boxes, rules = tree
     if 8 * len(changed) > len(slots):
-        fit_all(tree, radius, 1, rules.depth)
+        fit_all(tree, radius, np.int64(1), rules.depth)
         return
     new = np.empty(boxes.shape[1])
     for slot in changed:
@@ -315,7 +315,7 @@ def tied(tree, space, r, limit):
             height += 2
             continue
         for i in range(((node - leaves) * m) >> rules.depth, ((node - leaves + 1) * m) >> rules.depth):
-            q = slots[i]
+            q = np.int64(slots[i])
             if q < 0 or q == r:
                 continue
             distance = pair_distance(space, r, q)
@@ -354,7 +354,7 @@ def reached(tree, space, radius, some):
                 height += 2
                 continue
             for i in range(((node - leaves) * m) >> rules.depth, ((node - leaves + 1) * m) >> rules.depth):
-                q = slots[i]
+                q = np.int64(slots[i])
                 if q < 0 or point_bound(points, rules, point, i) >= radius[q]:
                     continue
                 if pair_distance(space, c, q) < radius[q]:

@@ -21,6 +21,7 @@ from collections import namedtuple
 import numpy as np
 
 from .entries import (
+    FIRST,
     FOLLOWED,
     LEVEL,
     LIST_LENGTH,
@@ -34,6 +35,7 @@ from .entries import (
     N_TOUCHED,
     NOT_YET,
     REFRESHED,
+    TARGET,
     bare,
     bare_inlined,
     bare_inside,
@@ -42,20 +44,23 @@ from .entries import (
     join_space,
     living,
     make_node,
-    mark_of_level,
+    mark_now,
     pair_distance,
     refresh,
     sort_entries,
     touch,
     unfollow,
 )
-from .reliable import choose_links
+from .reliable import choose_links, find_links
 
 #: Radii are deflated by this share of what they were computed from.
 ROUNDING = 1e-12
 
-#: Why :func:`advance` came back: nothing left to join, lists to fill, time to report, or work for threads.
+#: Why :func:`advance` came back: nothing left to join, lists to fill, time to report, or a step for threads ...
 DONE, SEARCH, PAUSE, REFRESH, LINKS, GATHER = range(6)
+
+#: ... besides this one, after a space has changed its arithmetic.
+REMEASURE = 6
 
 #: Levels that touch or make more clusters than this are done in threads, where ...
 THICK = 512
@@ -116,14 +121,14 @@ def gather_list(space, lists, nodes, scratch, parts):
 @bare_inside
 def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_found):
     """Fill the list of a joined cluster; the last two arrays are room for all that its parts list."""
-    head, found = parts[0], 0
+    head, found, begin = parts[0], np.int64(0), np.int64(0)
     own, radius = nodes.node_of[head], lists.radius[head]
     scratch.stamp[0] += 1
     stamp, seen = scratch.stamp[0], scratch.seen
     for part in parts:
         for e in range(lists.start[part], lists.start[part] + lists.count[part]):
             node = living(nodes, lists.nodes[e])
-            slot = nodes.slot_of[node]
+            slot = np.int64(nodes.slot_of[node])
             if node == own or seen[slot] == stamp:
                 continue
             seen[slot] = stamp
@@ -131,7 +136,7 @@ def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_fou
             if distance < radius:
                 node_found[found], distance_found[found] = node, distance
                 found += 1
-    sort_entries(node_found, distance_found, 0, found)
+    sort_entries(node_found, distance_found, begin, found)
     if found > LIST_LENGTH:
         radius = lists.radius[head] = distance_found[LIST_LENGTH]
         found = LIST_LENGTH
@@ -145,7 +150,7 @@ def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_fou
 
 @bare_inside
 def join_groups(space, lists, nodes, work, rules):
-    """Join the groups that were noted; those that must be searched are noted in ``work.pushes``.
+    """Join the groups that were noted; those that must be searched are noted in ``work.searched``.
 
     The lists come afterwards (:func:`gather_groups`), since groups of one level may be each other's neighbours.
     """
@@ -159,7 +164,7 @@ def join_groups(space, lists, nodes, work, rules):
         lists.radius[parts[0]] = radius
         join_space(space, parts)
         if radius < 0:
-            work.pushes[work.counters[N_PUSHES]] = parts[0]
+            work.searched[work.counters[N_PUSHES]] = parts[0]
             work.counters[N_PUSHES] += 1
 
 
@@ -169,8 +174,8 @@ def touch_followers(nodes, work):
     for g in range(work.counters[N_GROUPS]):
         for k in range(work.bounds[g], work.bounds[g + 1]):
             part = work.parts[k]
-            while nodes.follower_first[part] >= 0:
-                r = nodes.follower_first[part]
+            while nodes.following[part, FIRST] >= 0:
+                r = np.int64(nodes.following[part, FIRST])
                 unfollow(nodes, r)
                 touch(nodes, work, r)
         touch(nodes, work, work.parts[work.bounds[g]])
@@ -183,7 +188,7 @@ def touch_slots(space, lists, nodes, work, scratch, first, stop):
     They are left in ``work.touched`` from ``first`` on; returned is how many. Unless new clusters are still to be
     pushed into lists, the lists of those that are not new are refreshed at once.
     """
-    counters, count, stamp = work.counters, first, mark_of_level(work)
+    counters, count, stamp = work.counters, first, mark_now(work)
     oldest = counters[N_NODES] - counters[N_GROUPS]  # of the new nodes
     for r in range(first, stop):
         if nodes.node_of[r] < 0:
@@ -192,7 +197,7 @@ def touch_slots(space, lists, nodes, work, scratch, first, stop):
             if lists.count[r] and nodes.parent[lists.nodes[lists.start[r]]] < 0:
                 continue
             if not counters[N_PUSHES]:
-                refresh(space, lists, nodes, scratch, r, True)
+                refresh(space, lists, nodes, scratch, r, np.bool_(True), np.bool_(False))
         nodes.mark[r] = stamp
         work.touched[count] = r
         count += 1
@@ -203,17 +208,10 @@ def touch_slots(space, lists, nodes, work, scratch, first, stop):
 def follow_all(lists, nodes):
     """Let all follow their nearest neighbours, after levels that looked at all. O(n)."""
     for r in range(len(nodes.node_of)):
-        nodes.target[r] = nodes.follower_first[r] = -1
+        nodes.following[r, TARGET] = nodes.following[r, FIRST] = -1
     for r in range(len(nodes.node_of)):
         if nodes.node_of[r] >= 0 and lists.count[r]:
             follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
-
-
-@bare
-def after_join(space, lists, nodes, work, scratch, first, stop, first_slot, stop_slot):
-    """Make the lists of some of the groups just joined, and touch some slots; different threads take others."""
-    gather_groups(space, lists, nodes, work, scratch, first, stop)
-    return touch_slots(space, lists, nodes, work, scratch, first_slot, stop_slot)
 
 
 @bare_inside
@@ -253,9 +251,27 @@ def look_up(space, lists, nodes, work, rules, scratch):
         r = work.touched[k]
         if nodes.node_of[r] >= 0:
             if not counters[REFRESHED]:
-                refresh(space, lists, nodes, scratch, r, rules.radius_rule != RADIUS_NONE)
+                refresh(space, lists, nodes, scratch, r, rules.radius_rule != RADIUS_NONE, np.bool_(False))
             look_at(lists, nodes, work, rules, r)
     counters[REFRESHED], counters[LOOKED_AT] = 0, counters[N_TOUCHED]
+
+
+@bare
+def do_share(step, space, lists, nodes, work, rules, scratch, first, stop, first_slot, stop_slot):
+    """Do one thread's share of a step: of the groups just joined and all slots (GATHER), or of touched clusters.
+
+    One function for all steps: each that Python calls takes a second to compile. Returned is how many were found.
+    """
+    if step == GATHER:
+        gather_groups(space, lists, nodes, work, scratch, first, stop)
+        return touch_slots(space, lists, nodes, work, scratch, first_slot, stop_slot)
+    if step == LINKS:
+        return find_links(lists, nodes, work, rules, first, stop)
+    for k in range(first, stop):
+        if nodes.node_of[work.touched[k]] >= 0:
+            follow_joined = rules.radius_rule != RADIUS_NONE
+            refresh(space, lists, nodes, scratch, work.touched[k], follow_joined, step == REMEASURE)
+    return stop - first
 
 
 @bare
@@ -293,4 +309,4 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
         if thick:
             return GATHER
         touch_followers(nodes, work)
-        gather_groups(space, lists, nodes, work, scratch, 0, counters[N_GROUPS])
+        gather_groups(space, lists, nodes, work, scratch, np.int64(0), counters[N_GROUPS])

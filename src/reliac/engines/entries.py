@@ -20,8 +20,14 @@ from ..criteria import equal_shares
 LIST_LENGTH = 16
 
 Lists = namedtuple("Lists", "nodes distances start count room radius best")
-Nodes = namedtuple("Nodes", "parent slot_of node_of follower_first follower_next follower_prev target mark object_of")
-Work = namedtuple("Work", "touched searched pushes parts bounds found_p found_q found_d p q distance level counters")
+Nodes = namedtuple("Nodes", "parent slot_of node_of following mark object_of")
+
+#: Columns of Nodes.following: whom a cluster follows, who else does so, and the first of those who follow it; -1: none.
+TARGET, AFTER, BEFORE, FIRST = range(4)
+
+#: Every array here and in the tuples above costs a second of compiling, all functions taken together: ``searched`` also
+#: holds clusters to be searched and pushed, and links are found where those of the next level will be written.
+Work = namedtuple("Work", "touched searched parts bounds p q distance level counters")
 
 #: Marks of one thread: ``seen`` (n,) holds the newest stamp a slot was seen with.
 Scratch = namedtuple("Scratch", "seen stamp")
@@ -67,7 +73,8 @@ def register_space(space_type, pair, join):
 # Kernels that Python calls, and the parts they are made of. Parts are compiled into their callers and have no face to
 # Python, which takes as long to compile as they do. What makes no array needs no count of references either: counting
 # them, array by array of every named tuple, takes more time than the work that is done. A function that makes arrays
-# says so, or it would do as its caller does.
+# says so, or it would do as its caller does. A function is compiled again for other types of arguments, and True or 0
+# written out are types of their own: where it is long, pass np.bool_(True), np.int64(0), and slots as np.int64.
 njit: Any = nb.njit  # its declared type leaves some options out
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -94,27 +101,29 @@ def living(nodes, node):
 @bare_inlined
 def unfollow(nodes, r):
     """Take r out of the followers of its nearest neighbour. O(1)."""
-    if nodes.target[r] < 0:
+    following = nodes.following
+    if following[r, TARGET] < 0:
         return
-    before, after = nodes.follower_prev[r], nodes.follower_next[r]
+    before, after = following[r, BEFORE], following[r, AFTER]
     if before >= 0:
-        nodes.follower_next[before] = after
+        following[before, AFTER] = after
     else:
-        nodes.follower_first[nodes.target[r]] = after
+        following[following[r, TARGET], FIRST] = after
     if after >= 0:
-        nodes.follower_prev[after] = before
-    nodes.target[r] = -1
+        following[after, BEFORE] = before
+    following[r, TARGET] = -1
 
 
 @bare_inlined
 def follow(nodes, r, q):
     """Note that q is the nearest neighbour of r. O(1)."""
     unfollow(nodes, r)
-    first = nodes.follower_first[q]
-    nodes.target[r], nodes.follower_prev[r], nodes.follower_next[r] = q, -1, first
+    following = nodes.following
+    first = following[q, FIRST]
+    following[r, TARGET], following[r, BEFORE], following[r, AFTER] = q, -1, first
     if first >= 0:
-        nodes.follower_prev[first] = r
-    nodes.follower_first[q] = r
+        following[first, BEFORE] = r
+    following[q, FIRST] = r
 
 
 @bare_inside
@@ -161,16 +170,18 @@ def sorted_order(major, minor):
     return order
 
 
-@bare_inlined
 def mark_of_level(work):
     """Return what marks the clusters that were touched at this level."""
     return -(work.counters[LEVEL] + 2)
 
 
+mark_now = bare_inlined(mark_of_level)
+
+
 @bare_inlined
 def touch(nodes, work, r):
     """Put r on the list of clusters whose nearest neighbour may have changed; once."""
-    stamp = mark_of_level(work)
+    stamp = mark_now(work)
     if nodes.mark[r] != stamp:
         nodes.mark[r] = stamp
         work.touched[work.counters[N_TOUCHED]] = r
@@ -178,30 +189,31 @@ def touch(nodes, work, r):
 
 
 @bare_inside
-def refresh(space, lists, nodes, scratch, r, follow_joined):
+def refresh(space, lists, nodes, scratch, r, follow_joined, anew):
     """Bring the list of r up to date: follow joined entries, measure them anew, sort, find the best.
 
     Where every new cluster is pushed into the lists it belongs to, joined entries need not be followed and are
-    dropped. Cost: one exact distance for each entry that was joined since and is not listed already.
+    dropped. With ``anew`` all are followed and measured: their space has changed its arithmetic. Cost: one exact
+    distance for each entry that was joined since and is not listed already.
     """
     first, radius, own = lists.start[r], lists.radius[r], nodes.node_of[r]
     stop = first + lists.count[r]
-    stale = False
+    stale = anew
     scratch.stamp[0] += 1
     stamp, seen = scratch.stamp[0], scratch.seen
     for e in range(first, stop):
         if nodes.parent[lists.nodes[e]] >= 0:
             stale = True
-        else:
+        elif not anew:
             seen[nodes.slot_of[lists.nodes[e]]] = stamp
     if stale:
         kept = first
         for e in range(first, stop):
             node, distance = lists.nodes[e], lists.distances[e]
-            if nodes.parent[node] >= 0:
+            if anew or nodes.parent[node] >= 0:
                 node = living(nodes, node)
-                slot = nodes.slot_of[node]
-                if not follow_joined or node == own or seen[slot] == stamp:
+                slot = np.int64(nodes.slot_of[node])
+                if not (anew or follow_joined) or node == own or seen[slot] == stamp:
                     continue
                 seen[slot] = stamp
                 distance = pair_distance(space, r, slot)
@@ -211,43 +223,6 @@ def refresh(space, lists, nodes, scratch, r, follow_joined):
         lists.count[r] = kept - first
         sort_entries(lists.nodes, lists.distances, first, kept - first)
     lists.best[r] = lists.distances[first] if lists.count[r] else np.inf
-
-
-@bare
-def refresh_rows(space, lists, nodes, scratch, rows, follow_joined):
-    """Bring some lists up to date; different threads take different rows."""
-    for r in rows:
-        if nodes.node_of[r] >= 0:
-            refresh(space, lists, nodes, scratch, r, follow_joined)
-
-
-@bare
-def touch_all(nodes, work, rows, anew):
-    """Touch clusters whose lists have changed; those measured ``anew`` are to be looked at again."""
-    if anew:
-        work.counters[LOOKED_AT] = 0
-    for r in rows:
-        touch(nodes, work, r)
-
-
-@bare
-def remeasure(space, lists, nodes, scratch, rows):
-    """Measure some lists anew, after their space has changed its arithmetic; different threads take different rows."""
-    for r in rows:
-        first, kept, own = lists.start[r], lists.start[r], nodes.node_of[r]
-        scratch.stamp[0] += 1
-        for e in range(first, first + lists.count[r]):
-            node = living(nodes, lists.nodes[e])
-            slot = nodes.slot_of[node]
-            if node == own or scratch.seen[slot] == scratch.stamp[0]:
-                continue
-            scratch.seen[slot] = scratch.stamp[0]
-            distance = pair_distance(space, r, slot)
-            if distance < lists.radius[r]:
-                lists.nodes[kept], lists.distances[kept] = node, distance
-                kept += 1
-        lists.count[r] = kept - first
-        sort_entries(lists.nodes, lists.distances, first, kept - first)
 
 
 @bare_inlined

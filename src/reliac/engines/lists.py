@@ -18,7 +18,7 @@ from ..problem import Problem
 from ..threads import n_threads
 from . import candidates
 from .base import Batch, TooManyTies
-from .candidates import DONE, GATHER, LINKS, REFRESH, SEARCH, Rules, advance, after_join
+from .candidates import DONE, GATHER, LINKS, REFRESH, REMEASURE, SEARCH, Rules, advance, do_share
 from .entries import (
     LEVEL,
     LIST_LENGTH,
@@ -39,9 +39,8 @@ from .entries import (
     Scratch,
     Work,
     catch_up,
-    refresh_rows,
+    mark_of_level,
 )
-from .reliable import find_links
 
 #: Entries that a search finds for each list; a little more than a list keeps when it is cut.
 SEARCH_LENGTH = LIST_LENGTH + 4
@@ -85,26 +84,19 @@ class ListEngine:
             parent=np.full(2 * n, -1, np.int32),
             slot_of=np.r_[np.arange(n, dtype=np.int32), np.zeros(n, np.int32)],
             node_of=np.arange(n, dtype=np.int32),
-            follower_first=np.full(n, -1, np.int32),
-            follower_next=np.full(n, -1, np.int32),
-            follower_prev=np.full(n, -1, np.int32),
-            target=np.full(n, -1, np.int32),
+            following=np.full((n, 4), -1, np.int32),
             mark=np.zeros(n, np.int64),
             object_of=np.arange(n),
         )
         self.work = Work(
             touched=np.empty(n, np.int64),
             searched=np.empty(n, np.int64),
-            pushes=np.empty(n, np.int64),
             parts=np.empty(n, np.int64),
             bounds=np.empty(n + 1, np.int64),
-            found_p=np.empty(n, np.int64),
-            found_q=np.empty(n, np.int64),
-            found_d=np.empty(n),
-            p=np.empty(max(n - 1, 0), np.int64),
-            q=np.empty(max(n - 1, 0), np.int64),
-            distance=np.empty(max(n - 1, 0)),
-            level=np.empty(max(n - 1, 0), np.int64),
+            p=np.empty(n, np.int64),
+            q=np.empty(n, np.int64),
+            distance=np.empty(n),
+            level=np.empty(n, np.int64),
             counters=np.zeros(12, np.int64),
         )
         self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
@@ -159,17 +151,15 @@ class ListEngine:
         alive = self.alive
         if len(alive) < 2:
             return
-        rules = make_rules(self.problem, float(self.space.weight[alive].min()))
+        self.rules = make_rules(self.problem, float(self.space.weight[alive].min()))
         told = 0
         with one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
             self.search(alive, push=False)
-            self.work.touched[: len(alive)] = alive
-            counters[N_TOUCHED] = len(alive)
-            self.nodes.mark[alive] = -(level + 2)
+            self.touch(alive)
             status = SEARCH
             while status != DONE:
                 status = advance(
-                    self.space, self.lists, self.nodes, self.work, rules, self.leader, self.scratch[0], PATIENCE
+                    self.space, self.lists, self.nodes, self.work, self.rules, self.leader, self.scratch[0], PATIENCE
                 )
                 done = slice(told, int(counters[N_LINKS]))
                 told = done.stop
@@ -177,57 +167,66 @@ class ListEngine:
                     work, object_of = self.work, self.nodes.object_of
                     links = Links(object_of[work.p[done]], object_of[work.q[done]], work.distance[done])
                     yield Batch(work.level[done], links, None)
-                if status in STEPS:
-                    STEPS[status](self, rules)
+                if status == REFRESH:
+                    self.in_shares(REFRESH, int(counters[LOOKED_AT]))
+                    counters[REFRESHED] = 1
+                elif status == LINKS:
+                    self._find_links()
+                elif status == GATHER:
+                    self._gather()
                 elif status == SEARCH and counters[N_PUSHES]:
-                    slots = self.work.pushes[: counters[N_PUSHES]].copy()
+                    slots = self.work.searched[: counters[N_PUSHES]].copy()
                     counters[N_PUSHES] = 0
                     self.search(slots, push=True)
                 elif status == SEARCH:
                     self.search(self.work.searched[: counters[N_SEARCHED]].copy(), push=False)
 
-    # --- what is done in threads where a level is thick ---
+    # --- what is done in threads, where a level is thick ---
 
-    def _cuts(self, start: int, stop: int) -> NDArray[np.int64]:
-        """Return where the shares of the threads begin and end."""
-        return np.linspace(start, stop, self.threads + 1).astype(np.int64)
+    def in_shares(self, step: int, start: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+        """Do a step, each thread its share of touched clusters from ``start`` on, or of new clusters and all slots.
 
-    def _refresh(self, rules: Rules) -> None:
-        """Bring the lists of touched clusters up to date."""
-        work, follow_joined = self.work, rules.radius_rule != candidates.RADIUS_NONE
-        cuts = self._cuts(work.counters[LOOKED_AT], work.counters[N_TOUCHED])
-
-        def share(k: int) -> None:
-            rows = work.touched[cuts[k] : cuts[k + 1]]
-            refresh_rows(self.space, self.lists, self.nodes, self.scratch[k], rows, follow_joined)
-
-        self.in_threads(share, range(self.threads))
-        work.counters[REFRESHED] = 1
-
-    def _find_links(self, rules: Rules) -> None:
-        """Find the reliable links of touched clusters."""
+        Returns where the shares begin and end, those of the slots too, and how many each found.
+        """
         work = self.work
-        cuts = self._cuts(0, work.counters[N_TOUCHED])
-        counts = self.in_threads(
-            lambda k: find_links(self.lists, self.nodes, work, rules, cuts[k], cuts[k + 1]), range(self.threads)
-        )
-        found = NO_ROOM
-        if (counts <= np.diff(cuts)).all():
-            found = max(_close_ranks(array, cuts, counts) for array in (work.found_p, work.found_q, work.found_d))
-        work.counters[N_FOUND] = found
-
-    def _after_join(self, rules: Rules) -> None:
-        """Make the lists of new clusters, and touch all whose nearest neighbour may have changed."""
-        work = self.work
-        groups, slots = self._cuts(0, work.counters[N_GROUPS]), self._cuts(0, len(self.leader))
+        stop = int(work.counters[N_GROUPS if step == GATHER else N_TOUCHED])
+        cuts = np.linspace(start, stop, self.threads + 1).astype(np.int64)
+        slots = np.linspace(0, len(self.leader), self.threads + 1).astype(np.int64)
 
         def share(k: int) -> int:
-            some = groups[k], groups[k + 1], slots[k], slots[k + 1]
-            return int(after_join(self.space, self.lists, self.nodes, work, self.scratch[k], *some))
+            ends = cuts[k], cuts[k + 1], slots[k], slots[k + 1]
+            return int(do_share(step, self.space, self.lists, self.nodes, work, self.rules, self.scratch[k], *ends))
 
-        counts = self.in_threads(share, range(self.threads))
-        work.counters[N_TOUCHED] = _close_ranks(work.touched, slots, counts)
-        work.counters[REFRESHED] = work.counters[N_PUSHES] == 0
+        return cuts, slots, self.in_threads(share, range(self.threads))
+
+    def _find_links(self) -> None:
+        """Find the reliable links of touched clusters."""
+        work, found = self.work, NO_ROOM
+        cuts, _, counts = self.in_shares(LINKS)
+        if (counts <= np.diff(cuts)).all():
+            cuts += work.counters[N_LINKS]
+            found = max(_close_ranks(array, cuts, counts) for array in (work.p, work.q, work.distance))
+        work.counters[N_FOUND] = found
+
+    def _gather(self) -> None:
+        """Make the lists of new clusters, and touch all whose nearest neighbour may have changed."""
+        _, slots, counts = self.in_shares(GATHER)
+        self.work.counters[N_TOUCHED] = _close_ranks(self.work.touched, slots, counts)
+        self.work.counters[REFRESHED] = self.work.counters[N_PUSHES] == 0
+
+    def touch(self, slots: NDArray[np.int64]) -> None:
+        """Touch clusters whose lists have changed, each given once."""
+        counters, mark, stamp = self.work.counters, self.nodes.mark, mark_of_level(self.work)
+        new = slots[mark[slots] != stamp]
+        mark[new] = stamp
+        self.work.touched[counters[N_TOUCHED] : counters[N_TOUCHED] + len(new)] = new
+        counters[N_TOUCHED] += len(new)
+
+    def remeasure(self) -> None:
+        """Measure all lists anew, after their space has changed its arithmetic; all are to be looked at again."""
+        self.touch(self.alive)
+        self.in_shares(REMEASURE)
+        self.work.counters[LOOKED_AT] = 0
 
     def give_room(self, slot: int, length: int) -> None:
         """Move a list to the end of the buffer if it needs more room; the buffer grows by half when full."""
@@ -266,16 +265,13 @@ class ListEngine:
         return list(self.pool.map(function, pieces))
 
 
-STEPS = {REFRESH: ListEngine._refresh, LINKS: ListEngine._find_links, GATHER: ListEngine._after_join}
-
-
 def _close_ranks(array: NDArray[Any], cuts: NDArray[np.int64], counts: Sequence[int]) -> int:
-    """Move what the shares left at their beginnings to the front of an array; return how many there are."""
-    end = 0
+    """Move what the shares left at their beginnings to the beginning of the first; return how many there are."""
+    end = cuts[0]
     for start, count in zip(cuts, counts, strict=False):
         array[end : end + count] = array[start : start + count]
         end += count
-    return end
+    return int(end - cuts[0])
 
 
 def run_few(engine: Any, problem: Problem) -> None:

@@ -19,7 +19,6 @@ from ..metrics import comes_in_blocks, fill_block
 from ..problem import Problem
 from ..threads import n_threads
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
-from .entries import remeasure, touch_all
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
 from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows
 from .scans import CHUNK, merge_scans, scan_condensed, scan_square
@@ -181,7 +180,7 @@ class MatrixEngine(ListEngine):
             failed, rows, hits = self._search_pieces(pieces, columns, limit)
             self._push_pieces(pieces, columns, rows, limit, hits, entered)
             all_failed.append(failed)
-        touch_all(self.nodes, self.work, columns[entered], False)
+        self.touch(columns[entered])
         return np.concatenate(all_failed)
 
     def _push_pieces(
@@ -266,11 +265,7 @@ class MatrixEngine(ListEngine):
             next_item=np.full(m, -1),
         )  # fmt: skip
         self.extra_rows = 0
-        pieces = np.array_split(columns, self.threads)
-        self.in_threads(
-            lambda k: remeasure(self.space, self.lists, self.nodes, self.scratch[k], pieces[k]), range(self.threads)
-        )
-        touch_all(self.nodes, self.work, columns, True)
+        self.remeasure()
 
     def _shrink(self, own: NDArray[Any], columns: NDArray[np.int64]) -> NDArray[Any]:
         """Contract the engine's own matrix in place: the rows of items that are needed yet lie behind."""

@@ -13,11 +13,10 @@ from .entries import (
     N_LINKS,
     N_TOUCHED,
     NOT_YET,
-    bare,
     bare_inlined,
     bare_inside,
     inside,
-    mark_of_level,
+    mark_now,
     sorted_order,
 )
 
@@ -45,26 +44,28 @@ def reliable_links(lists, nodes, work, rules, n):
     that the other side begins its list with is left to that side, if it comes later; others may come twice.
     """
     if work.counters[N_FOUND] >= 0:
-        found = work.counters[N_FOUND]
-        return work.found_p[:found], work.found_q[:found], work.found_d[:found]
+        first, stop = work.counters[N_LINKS], work.counters[N_LINKS] + work.counters[N_FOUND]
+        return work.p[first:stop].copy(), work.q[first:stop].copy(), work.distance[first:stop].copy()
     rows = rows_to_look_at(work, rules, n)
     room, count = 0, len(rows)
     p, q, d = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     while room < count:  # without ties there are fewer links than rows, and once is enough
         room = count
         p, q, d = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
-        count = fill_links(lists, nodes, rules, rows, mark_of_level(work), p, q, d)
+        count = fill_links(lists, nodes, rules, rows, mark_now(work), p, q, d)
     return p[:count], q[:count], d[:count]
 
 
-@bare
+@bare_inside
 def find_links(lists, nodes, work, rules, first, stop):
-    """Look for the links of some of the touched clusters, and tell how many there are; different threads take others.
+    """Look for the links of some of the touched clusters, and tell how many there are.
 
-    They are left at the same places of ``work.found_p``, ``found_q`` and ``found_d``, if there is room.
+    They are left where the links of the next level will be written, as far from there as the clusters are from the
+    first touched one, if there is room.
     """
-    p, q, d = work.found_p[first:stop], work.found_q[first:stop], work.found_d[first:stop]
-    return fill_links(lists, nodes, rules, work.touched[first:stop], mark_of_level(work), p, q, d)
+    begin, end = work.counters[N_LINKS] + first, work.counters[N_LINKS] + stop
+    p, q, d = work.p[begin:end], work.q[begin:end], work.distance[begin:end]
+    return fill_links(lists, nodes, rules, work.touched[first:stop], mark_now(work), p, q, d)
 
 
 @bare_inside

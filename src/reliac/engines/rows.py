@@ -24,16 +24,11 @@ TOGETHER = 8
 Columns = namedtuple("Columns", "slots item weight spread several")
 
 
-@compiled
 def pack_columns(space, slots):
     """Gather what rows of distances to these clusters need. O(columns)."""
-    item, several, count = np.empty(len(slots), np.uint32), np.empty(len(slots), np.int64), 0
-    for c in range(len(slots)):
-        item[c] = j = space.first_item[slots[c]]
-        if space.next_item[j] >= 0 or space.factor[j] != 1.0:
-            several[count] = c
-            count += 1
-    return Columns(slots, item, space.weight[slots], space.spread[slots], several[:count])
+    item = space.first_item[slots]
+    several = np.flatnonzero((space.next_item[item] >= 0) | (space.factor[item] != 1.0))
+    return Columns(slots, item.astype(np.uint32), space.weight[slots], space.spread[slots], several)
 
 
 @inside
@@ -141,7 +136,7 @@ def lower_bounds(space, r, columns, sums, out):
 @bare_inlined
 def fill_list(space, lists, nodes, r, slots, place, radius, tie_factor):
     """Measure what was selected and make a list of what lies inside the radius; tell whether ties leave it unproven."""
-    first, count = lists.start[r], 0
+    first, count = lists.start[r], np.int64(0)
     for e in range(len(place) - 1):
         if place[e] < 0:
             break

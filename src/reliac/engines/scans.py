@@ -95,7 +95,7 @@ def merge_scans(bound, place, other_bound, other_place):
     for i in range(len(bound)):
         for e in range(last + 1):
             if other_bound[i, e] < bound[i, last]:
-                insert(bound[i], place[i], other_bound[i, e], other_place[i, e])
+                insert(bound[i], place[i], other_bound[i, e], np.int64(other_place[i, e]))
 
 
 @compiled

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..problem import Problem
 from ..tables import is_sparse
 from .boxes import Tree, fit_all, new_tree, push_pairs, reached, refit, search_lists, split, tied, update
-from .entries import N_LINKS, touch_all
+from .entries import N_LINKS
 from .lists import SEARCH_LENGTH
 from .vectors import VectorsEngine
 
@@ -87,7 +87,7 @@ class SpatialEngine(VectorsEngine):
             lambda k: push_pairs(self.space, self.lists, self.nodes, pairs, cuts[k], cuts[k + 1], entered),
             range(shares),
         )
-        touch_all(self.nodes, self.work, pairs[entered, 1], False)
+        self.touch(np.unique(pairs[entered, 1]))
 
     def _shares_of(self, count: int) -> int:
         """Return how many threads a loop over small things is worth."""

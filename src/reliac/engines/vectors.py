@@ -126,7 +126,7 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
     last = bound.shape[1] - 1
     for i in range(len(slots)):
         r = slots[i]
-        first, count = lists.start[r], 0
+        first, count = lists.start[r], np.int64(0)
         # clusters that are gone come last: if one is selected, every living cluster is
         radius = bound[i, last] * scale
         if place[i, last] < 0 or nodes.node_of[columns[place[i, last]]] < 0:
