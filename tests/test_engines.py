@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
-from problems import CRITERIA, GEOMETRIC, blobs, lattice
+from problems import CRITERIA, GEOMETRIC, blobs, grid, lattice
 from reliac.engines import ENGINES, choose, get_engine
 from reliac.engines.base import TooManyTies
 from reliac.problem import make_problem
@@ -77,6 +77,12 @@ def both(engine, X, criterion, **options):
     return fast, reliac.cluster(X, criterion, engine="literal", **options)
 
 
+def assert_same_tree(fast, literal, rtol=1e-9):
+    for field in ("left", "right", "level"):
+        np.testing.assert_array_equal(fast.links[field], literal.links[field], err_msg=fast.engine)
+    np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=rtol)
+
+
 @pytest.mark.parametrize(("engine", "criterion", "make"), cases(WHOLE))
 def test_whole_numbers_give_the_literal_engines_links_bit_for_bit(engine, criterion, make):
     fast, literal = both(engine, few_if_parts_count_alike(make(), criterion), criterion)
@@ -85,11 +91,8 @@ def test_whole_numbers_give_the_literal_engines_links_bit_for_bit(engine, criter
 
 @pytest.mark.parametrize(("engine", "criterion", "make"), cases(REAL))
 def test_real_numbers_give_the_literal_engines_tree(engine, criterion, make):
-    fast, literal = both(engine, make(), criterion)
-    for field in ("left", "right", "level"):
-        assert np.array_equal(fast.links[field], literal.links[field])
     # 1e-6: coordinates of 1e4 hold spreads of 1e-3 to nine digits only
-    np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-6)
+    assert_same_tree(*both(engine, make(), criterion), rtol=1e-6)
 
 
 @pytest.mark.parametrize("engine", FAST)
@@ -172,10 +175,7 @@ def test_a_matrix_of_ones_own_is_kept_in_place_and_a_given_one_is_left_alone(cri
     D = pdist(X)
     given = {"square": squareform(D), "condensed": D, "vectors": X}[form]
     before, options = given.copy(), {"metric": "euclidean" if form == "vectors" else "precomputed"}
-    fast, literal = both("matrix", given, criterion, **options)
-    for field in ("left", "right", "level"):
-        assert np.array_equal(fast.links[field], literal.links[field])
-    np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
+    assert_same_tree(*both("matrix", given, criterion, **options))
     assert np.array_equal(given, before)
 
 
@@ -355,3 +355,57 @@ def test_auto_goes_to_disk_when_memory_is_short_and_to_an_error_when_disk_is_too
 def test_an_engine_that_cannot_do_a_problem_says_which_can():
     with pytest.raises(ValueError, match=r"cannot do this: .*engines literal, .*matrix"):
         reliac.cluster(blobs(1), "complete", engine="vectors")
+
+
+# --- levels of more than 512 new clusters, which are done in threads ---
+
+
+def hubs():
+    """Distances whose levels of complete linkage are thick, thin, thick: a hub keeps all who follow it waiting."""
+    n, pairs, followers = 2405, np.arange(1200), np.arange(1200, 2400)
+    g1, g2, h, k, m = range(2400, 2405)
+    D = np.full((n, n), 100.0)
+    near = [
+        (g1, g2, 1.0), (h, g1, 5.0), (h, g2, 5.0), (m, h, 6.0), (k, m, 7.0),
+        (pairs[::2], pairs[1::2], 1.0), (pairs, k, 20.0), (followers, h, 10.0), (followers[::2], followers[1::2], 15.0),
+        *((pairs[i::4], pairs[j::4], 30.0) for i in (0, 1) for j in (2, 3)),
+    ]  # fmt: skip
+    for a, b, distance in near:
+        D[a, b] = D[b, a] = distance
+    np.fill_diagonal(D, 0.0)
+    return D
+
+
+def test_thick_and_thin_levels_take_turns():
+    literal = reliac.cluster(hubs(), "complete", metric="precomputed", engine="literal")
+    assert (-np.diff(literal.cluster_counts)).tolist() == [601, 1, 601, 901, 300]
+    for n_jobs in (1, 2, 3):
+        matrix = reliac.cluster(hubs(), "complete", metric="precomputed", engine="matrix", n_jobs=n_jobs)
+        assert np.array_equal(matrix.links, literal.links)
+
+
+THICK = {
+    "a few ties": lambda: lattice(1, n=2600, d=2, side=1500),
+    "more ties than clusters": lambda: grid(48),
+    "none": lambda: np.random.default_rng(2).permutation(1 << 22)[: 2 * 2600].reshape(2600, 2).astype(float),
+}
+
+
+@pytest.mark.parametrize("make", THICK.values(), ids=THICK)
+@pytest.mark.parametrize("criterion", ["ward", "average", "centroid", "complete"])
+def test_thick_levels_give_the_literal_engines_tree(criterion, make):
+    X = make()
+    literal = reliac.cluster(X, criterion, engine="literal")
+    assert -np.diff(literal.cluster_counts)[0] > 512
+    for engine in ("vectors", "spatial", "matrix"):
+        if get_engine(engine).refuses(make_problem(X, criterion)) is None:
+            for n_jobs in (1, 3):
+                assert_same_tree(reliac.cluster(X, criterion, engine=engine, n_jobs=n_jobs), literal)
+
+
+@pytest.mark.parametrize("options", [{"alpha": 0.7}, {"n_clusters": 1900}, {"max_distance": 40.0}, {"max_level": 1}])
+def test_thick_levels_that_are_cut_give_the_literal_engines_tree(options):
+    X = lattice(1, n=2600, d=2, side=1500)
+    literal = reliac.cluster(X, "ward", engine="literal", **options)
+    for engine in ("vectors", "spatial", "matrix"):
+        assert_same_tree(reliac.cluster(X, "ward", engine=engine, **options), literal)
