@@ -179,6 +179,21 @@ def test_a_matrix_of_ones_own_is_kept_in_place_and_a_given_one_is_left_alone(cri
     assert np.array_equal(given, before)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("criterion", [name for name in CRITERIA if name not in GEOMETRIC])
+@pytest.mark.parametrize("engine", ["matrix", "dense"])
+def test_given_distances_of_zero_need_not_mean_equal_objects(engine, criterion, alpha):
+    """Two sets of thirty, all 0 apart inside, with one 0 between them: rounded distances can be so."""
+    D = np.full((60, 60), 5.0)
+    D[:30, :30] = D[30:, 30:] = D[10, 40] = D[40, 10] = 0.0
+    fast, literal = both(engine, D, criterion, metric="precomputed", alpha=alpha)
+    assert np.array_equal(fast.links, literal.links)
+    points = np.random.default_rng(3).normal(size=(205, 2))
+    fast, literal = both(engine, np.rint(pdist(points) ** 2), criterion, metric="precomputed", alpha=alpha)
+    assert np.array_equal(fast.links["level"], literal.links["level"])
+    assert np.array_equal(fast.labels(level=1), literal.labels(level=1))
+
+
 @pytest.mark.parametrize("engine", FAST)
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import NotEuclideanWarning, explain
+from .machine import in_threads, n_threads
 from .tables import Names, check_finite, extremes
-from .threads import in_threads, n_threads
 
 #: Differences below this share of the largest distance are rounding.
 ROUNDING = 1e-8

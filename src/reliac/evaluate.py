@@ -142,7 +142,7 @@ def compare_strategies(
     """
     run_options = {name: options.pop(name) for name in _RUN_OPTIONS if name in options}
     wanted = [check_number("alpha", alpha, 0.0, 1.0, "give 0 for standard, 1 for reliable") for alpha in alphas]
-    problem = make_problem(X, criterion, metric=metric, **options)
+    problem = make_problem(X, criterion, metric=metric, n_jobs=run_options.get("n_jobs"), **options)
     classes = None if y is None else _numbered(y, "y")
     if classes is not None and len(classes) != problem.n_objects:
         given = f"{len(classes)} classes for {problem.n_objects} objects"

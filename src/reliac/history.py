@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .engines import choose
+from .engines import relief
 from .engines.base import Batch, Engine, TooManyTies
 from .links import Links, groups_of
 from .problem import Problem
@@ -81,14 +81,14 @@ def split_runs(values: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 def run(problem: Problem, engine: Engine, history: History, report: Callable[[Progress], None]) -> str:
     """Catch up with ``history``, then let the engine develop the clusters and write down what it establishes.
 
-    An engine that ties overwhelm is relieved by the literal one, from the level reached. Returns the name of the
+    An engine that ties overwhelm is relieved by another one, from the level reached. Returns the name of the
     engine that finished.
     """
     started = time.monotonic()
     try:
         _develop(problem, engine, history, report, started)
     except TooManyTies:
-        engine = choose(problem, "literal").engine(problem)
+        engine = relief(problem).engine(problem)
         _develop(problem, engine, history, report, started)
     left, stop = problem.n_objects - history.n_links, problem.stop
     if left > stop.n_clusters and history.last_level < stop.max_level and stop.max_distance == math.inf:

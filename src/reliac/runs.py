@@ -17,11 +17,11 @@ from .engines.base import Batch
 from .errors import Interrupted, explain, unknown_name
 from .history import History, Progress, run, split_runs
 from .links import Links
+from .machine import check_jobs
 from .metrics import canonical_metric, metric_name
 from .options import check_count, check_stop
 from .problem import Problem, make_problem
 from .progress import make_reporter
-from .threads import check_jobs
 from .tree import ClusterTree
 
 #: What stands before the name of a metric that was a function.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import explain
-from .threads import in_threads
+from .machine import in_threads
 
 Names = NDArray[np.str_]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import explain, unknown_name
+from ..machine import free_memory
 from ..problem import Problem
 from .base import Engine
 
@@ -87,6 +85,14 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
     )
 
 
+def relief(problem: Problem) -> Choice:
+    """Choose who goes on where ties have overwhelmed an engine: one that does without lists of them, if it fits."""
+    dense = get_engine("dense")
+    if problem.alpha == 0.0 and dense.refuses(problem) is None and dense.memory(problem) < free_memory():
+        return _asked_for(problem, dense)
+    return _asked_for(problem, get_engine("literal"))
+
+
 def _worth_loading(n: int) -> bool:
     """Tell whether compiled code is loaded, or small inputs have by now cost as much time as loading it does."""
     global _plain_pairs
@@ -132,16 +138,3 @@ def _what_would_fit(problem: Problem) -> str:
 
 def _gib(size: float) -> str:
     return f"{size / 2**30:.1f} GiB"
-
-
-def free_memory() -> int:
-    """Return the bytes that can be allocated without swapping, as far as the system and its container tell."""
-    free = 2**63 - 1
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as lines:
-        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    with contextlib.suppress(OSError, ValueError):  # "max" where a container sets no limit
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
-        free = min(free, limit - int(Path("/sys/fs/cgroup/memory.current").read_text()))
-    return free

@@ -29,6 +29,7 @@ from .entries import (
     N_ALIVE,
     N_FOUND,
     N_GROUPS,
+    N_LINKS,
     N_NODES,
     N_PUSHES,
     N_SEARCHED,
@@ -52,6 +53,7 @@ from .entries import (
     unfollow,
 )
 from .reliable import choose_links, find_links
+from .scans import CHUNK
 
 #: Radii are deflated by this share of what they were computed from.
 ROUNDING = 1e-12
@@ -161,6 +163,8 @@ def join_groups(space, lists, nodes, work, rules):
             for part in parts:
                 unfollow(nodes, part)
         make_node(nodes, work, parts)
+        for part in parts:
+            lists.best[part] = np.inf  # until its list is made, and for good where the slot is free
         lists.radius[parts[0]] = radius
         join_space(space, parts)
         if radius < 0:
@@ -256,6 +260,38 @@ def look_up(space, lists, nodes, work, rules, scratch):
     counters[REFRESHED], counters[LOOKED_AT] = 0, counters[N_TOUCHED]
 
 
+@bare_inside
+def first_of_smallest(lists, object_of):
+    """Return the slot whose nearest is nearest of all; of several, that of the first object. O(n), in vectors."""
+    best, found = lists.best, 0
+    for start in range(0, len(best), CHUNK):
+        chunk, hits = best[start : start + CHUNK], 0
+        for k in range(len(chunk)):
+            hits += chunk[k] <= best[found]
+        if hits:
+            for r in range(start, min(start + CHUNK, len(best))):
+                if best[r] < best[found] or (best[r] == best[found] and object_of[r] < object_of[found]):
+                    found = r
+    return found
+
+
+@bare_inside
+def find_smallest(space, lists, nodes, work, rules, scratch):
+    """Find the one link that is taken where alpha is 0: the smallest, the first by its smaller and its larger object.
+
+    The smaller object is the first that has a nearest so near, and its list knows the larger one once it is refreshed.
+    """
+    object_of, at = nodes.object_of, work.counters[N_LINKS]
+    r = np.int64(first_of_smallest(lists, object_of))
+    refresh(space, lists, nodes, scratch, r, rules.radius_rule != RADIUS_NONE, np.bool_(False))
+    found, first = r, lists.start[r]
+    for e in range(first, first + lists.count[r]):
+        c = np.int64(nodes.slot_of[lists.nodes[e]])
+        if lists.distances[e] == lists.best[r] and (found == r or object_of[c] < object_of[found]):
+            found = c
+    work.p[at], work.q[at], work.distance[at], work.counters[N_FOUND] = r, found, lists.best[r], 1
+
+
 @bare
 def do_share(step, space, lists, nodes, work, rules, scratch, first, stop, first_slot, stop_slot):
     """Do one thread's share of a step: of the groups just joined and all slots (GATHER), or of touched clusters.
@@ -294,7 +330,9 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
             return DONE
         if done > patience:
             return PAUSE
-        done += (counters[N_TOUCHED] if rules.alpha == 1.0 else len(leader)) + 1
+        done += (counters[N_TOUCHED] if rules.alpha == 1.0 else len(leader) // 16) + 1
+        if rules.alpha == 0.0:
+            find_smallest(space, lists, nodes, work, rules, scratch)
         if rules.alpha == 1.0 and counters[N_TOUCHED] > THICK and counters[N_FOUND] == NOT_YET:
             return LINKS
         if choose_links(lists, nodes, work, rules, scratch, leader) == 0:

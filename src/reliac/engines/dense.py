@@ -11,28 +11,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..links import Groups, Links
 from ..metrics import EUCLIDEAN
 from ..problem import Problem
 from ..tables import is_sparse
 from .base import Batch
+from .filling import close_square, euclidean_square, padded_width
 from .lists import FEW, make_rules, run_few
-from .square import (
-    LEVEL,
-    N_ALIVE,
-    N_LINKS,
-    N_PLACES,
-    WIDTH,
-    Square,
-    Steps,
-    advance,
-    close_square,
-    euclidean_square,
-    join_groups,
-    padded_width,
-    search_all,
-)
+from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps, advance, join_groups, search_all
 from .table import ADD, MAXIMUM
 
 #: Up to so many objects this engine is the quickest.
@@ -103,8 +91,10 @@ class DenseEngine:
 
     @staticmethod
     def suits(problem: Problem) -> bool:
-        """While the matrix stays in the cache."""
-        return problem.n_objects <= MOST
+        """While the matrix stays in the cache; and where lists do badly: one link a level, with searches or ties."""
+        if problem.n_objects <= MOST or problem.alpha > 0.0 or problem.given is None:
+            return problem.n_objects <= MOST
+        return not problem.criterion.reducible or _many_are_equal(problem.given)
 
     @classmethod
     def ready(cls) -> bool:
@@ -146,6 +136,13 @@ class DenseEngine:
             euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)  # whatever this problem needs
             run_few(DenseEngine, self.problem)
             DenseEngine.loaded = True
+
+
+def _many_are_equal(given: NDArray[Any]) -> bool:
+    """Tell whether of a thousand distances, evenly spaced, more than half have been seen before."""
+    flat = given.ravel(order="K")
+    sample = flat[np.linspace(0, flat.size - 1, 1000).astype(np.int64)]
+    return len(np.unique(sample)) < 500
 
 
 def compiled_on_disk() -> bool:

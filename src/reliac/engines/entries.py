@@ -82,19 +82,24 @@ compiled = njit(cache=True, _nrt=True, **OPTIONS)
 bare = njit(cache=True, _nrt=False, **OPTIONS)
 inside = njit(_nrt=True, **INSIDE)
 bare_inside = njit(_nrt=False, **INSIDE)
-inlined = njit(_nrt=True, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
-bare_inlined = njit(_nrt=False, forceinline=True, **INSIDE)
+bare_inlined = njit(_nrt=False, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
 shares_of_parts = inside(equal_shares)
 
 
 @bare_inlined
 def living(nodes, node):
-    """Follow a node to the living cluster that holds it now; paths are halved on the way."""
+    """Follow a node to the living cluster that holds it now; paths are halved on the way.
+
+    Threads do so at the same time: what one has read is what it writes, for it never takes a cluster that lives for one
+    that does not.
+    """
     parent = nodes.parent
-    while parent[node] >= 0:
-        if parent[parent[node]] >= 0:
-            parent[node] = parent[parent[node]]
-        node = parent[node]
+    up = parent[node]
+    while up >= 0:
+        above = parent[up]
+        if above >= 0:
+            parent[node] = above
+        node, up = up, above
     return node
 
 

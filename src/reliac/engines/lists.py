@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..links import Groups, Links
+from ..machine import free_memory, n_threads
 from ..options import Stop
 from ..problem import Problem
-from ..threads import n_threads
 from . import candidates
 from .base import Batch, TooManyTies
 from .candidates import DONE, GATHER, LINKS, REFRESH, REMEASURE, SEARCH, Rules, advance, do_share
@@ -49,6 +49,9 @@ SEARCH_LENGTH = LIST_LENGTH + 4
 PATIENCE = 100_000
 
 
+#: Entries of a list, on average, up to which taking one link at a time is quick under ties.
+FEW_TIES = 60
+
 #: Fewer objects than this are done sooner by one thread than threads are started.
 WORTH_THREADS = 2000
 
@@ -80,6 +83,9 @@ class ListEngine:
             best=np.full(n, np.inf),
         )
         self.end_of_lists = length
+        self.most_entries = 400 * n + 2**24
+        if problem.alpha == 0.0 and 24 * n**2 < free_memory():  # a whole matrix is the lesser evil
+            self.most_entries = FEW_TIES * n
         self.nodes = Nodes(
             parent=np.full(2 * n, -1, np.int32),
             slot_of=np.r_[np.arange(n, dtype=np.int32), np.zeros(n, np.int32)],
@@ -234,8 +240,7 @@ class ListEngine:
             return
         if self.end_of_lists + length > len(self.lists.nodes):
             size = max(len(self.lists.nodes) * 3 // 2, self.end_of_lists + length)
-            limit = 400 * len(self.lists.start) + 2**24
-            if size > limit:
+            if size > self.most_entries:
                 raise TooManyTies(f"ties fill {size} list entries")
             nodes, distances = np.zeros(size, np.int32), np.zeros(size)
             nodes[: len(self.lists.nodes)] = self.lists.nodes
@@ -248,9 +253,11 @@ class ListEngine:
         """Replace a list.
 
         Of very many at distance 0 the first is enough where all reliable links are taken, or one: they are each other's
-        nearest, and joining them pair by pair in order means joining each to the first.
+        nearest, and joining them pair by pair in order means joining each to the first. Not so of given distances, and
+        of those a function makes: there what is at distance 0 of the same need not be at distance 0 of each other.
         """
-        if len(slots) > SEARCH_LENGTH and distances[-1] == 0 and self.problem.alpha in (0.0, 1.0):
+        equal_rows = distances[-1] == 0 and isinstance(self.problem.metric, str) and self.problem.given is None
+        if equal_rows and len(slots) > SEARCH_LENGTH and self.problem.alpha in (0.0, 1.0):
             slots, distances = slots[[np.argmin(self.nodes.object_of[slots])]], distances[:1]
         self.give_room(r, len(slots))
         first = self.lists.start[r]

@@ -48,6 +48,8 @@ class LiteralEngine:
         self.neighbours = Links(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, self.table.dtype))
         self.stale = self.alive
         self.thinned = False  # whether links were left out that a later level may need
+        self.one_by_one = problem.alpha == 0.0 and problem.tie_tolerance == 0.0
+        self.first = np.zeros(n, np.intp)  # one by one: the first of each cluster's nearest, by index
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
@@ -82,7 +84,17 @@ class LiteralEngine:
         return step_by_step(self.problem, self, level)
 
     def nearest(self) -> Links:
-        """For every cluster p all clusters at its smallest distance, ties included, as links p-q."""
+        """For every cluster p all clusters at its smallest distance, ties included, as links p-q.
+
+        Where links are taken one by one, only the first of them: the smallest link of all, the first by index, is among
+        those, from both sides.
+        """
+        if self.one_by_one:
+            for rows in self._blocks(self.stale):
+                distances = self.distances(rows)
+                self.first[rows], self.smallest[rows] = self.alive[distances.argmin(axis=1)], distances.min(axis=1)
+            self.stale = self.stale[:0]
+            return Links(self.alive, self.first[self.alive], self.smallest[self.alive])
         found, count = [self.neighbours], len(self.neighbours.p)
         for rows in self._blocks(self.stale):
             found.append(self._search(rows))
@@ -95,8 +107,8 @@ class LiteralEngine:
         return self.neighbours
 
     def _may_thin(self) -> bool:
-        """Tell whether a level takes all links, or the first: then a forest of equal links says as much as all."""
-        return self.problem.alpha in (0.0, 1.0) and self.problem.tie_tolerance == 0.0
+        """Tell whether a level takes all links: then a forest of equal links says as much as all."""
+        return self.problem.alpha == 1.0 and self.problem.tie_tolerance == 0.0
 
     def _thinned(self) -> Links:
         """Return of the reliable links a forest, from both sides, and of the others the first of every cluster.
@@ -188,6 +200,9 @@ class LiteralEngine:
             return
         changed = np.zeros(len(self.smallest), dtype=bool)
         changed[parts] = True
+        if self.one_by_one:
+            self.stale = np.union1d(heads, self._without_first(changed, heads))
+            return
         stale = np.zeros(len(self.smallest), dtype=bool)
         stale[heads] = True
         stale[self.neighbours.p[changed[self.neighbours.q]]] = True
@@ -198,6 +213,17 @@ class LiteralEngine:
         stale[gone] = False
         self.stale = np.flatnonzero(stale)
         self.neighbours = self.neighbours.take(~(stale | changed)[self.neighbours.p])
+
+    def _without_first(self, changed: NDArray[np.bool_], heads: Indices) -> Indices:
+        """Let new clusters be the first of the nearest where they are, and return who has lost its first."""
+        lost = changed[self.first[self.alive]]
+        for head in heads:
+            distances = self.distances(np.array([head]))[0]
+            nearest, first = self.smallest[self.alive], self.first[self.alive]
+            takes = (distances < nearest) | ((distances == nearest) & (head <= first))
+            self.first[self.alive[takes]], self.smallest[self.alive[takes]] = head, distances[takes]
+            lost &= ~takes
+        return self.alive[lost]
 
 
 def _together(some: list[Links]) -> Links:

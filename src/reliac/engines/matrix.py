@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..machine import n_threads
 from ..metrics import comes_in_blocks, fill_block
 from ..problem import Problem
-from ..threads import n_threads
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
 from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..links import Groups, Links
+from ..machine import n_threads
 from ..problem import Problem
-from ..threads import n_threads
 from .base import Batch
 from .candidates import DONE, PAUSE
 from .edges import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share

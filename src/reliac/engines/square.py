@@ -12,12 +12,10 @@ from collections import namedtuple
 import numpy as np
 
 from .entries import compiled, inside, shares_of_parts
+from .filling import padded_width
 from .reliable import groups_of_links, some_of, sorted_links, untie
 from .scans import nearest_in
 from .table import ADD, MAXIMUM, from_sums
-
-#: Numbers that a pass over a row takes at once; rows are a multiple of it long.
-CHUNK = 32
 
 #: Pack the matrix when this share of its places is left.
 PACK = 0.7
@@ -37,73 +35,6 @@ N_ALIVE, N_PLACES, WIDTH, LEVEL, N_LINKS, N_SEARCHED = range(6)
 
 #: Marks of places: no cluster any more; nothing changed; the nearest was joined; a new cluster.
 FREE, KEPT, LEFT, NEW = -1, 0, 1, 2
-
-
-@compiled
-def padded_width(places):
-    """Return the length of a row: whole chunks, and no power of two, whose columns would share one line of cache."""
-    width = (places + CHUNK - 1) // CHUNK * CHUNK
-    return width if width % 512 else width + CHUNK
-
-
-@compiled
-def euclidean_square(points, stored, width, root):
-    """Fill the matrix with squared Euclidean distances, or their roots. ``points`` (d, n): one column per object.
-
-    The terms of every pair are added one after the other, as SciPy does: the bits are the same. Cost: n^2 d / 2.
-    """
-    d, n = points.shape
-    for left in range(0, n, 256):
-        right = min(left + 256, n)
-        for i in range(right):
-            start = max(left, i + 1)
-            row = stored[i * width + start : i * width + right]
-            row[:] = 0.0
-            k = 0
-            while k + 4 <= d:
-                a, b, c, e = points[k, i], points[k + 1, i], points[k + 2, i], points[k + 3, i]
-                t, u, v, w = points[k, start:], points[k + 1, start:], points[k + 2, start:], points[k + 3, start:]
-                for j in range(len(row)):
-                    value = row[j] + (t[j] - a) * (t[j] - a)
-                    value += (u[j] - b) * (u[j] - b)
-                    value += (v[j] - c) * (v[j] - c)
-                    row[j] = value + (w[j] - e) * (w[j] - e)
-                k += 4
-            while k < d:
-                a, t = points[k, i], points[k, start:]
-                for j in range(len(row)):
-                    row[j] += (t[j] - a) * (t[j] - a)
-                k += 1
-            if root:
-                for j in range(len(row)):
-                    row[j] = np.sqrt(row[j])
-    mirror(stored, n, width)
-
-
-@inside
-def mirror(stored, n, width):
-    """Copy the upper half below the diagonal, in blocks for the cache."""
-    for top in range(0, n, 32):
-        for left in range(0, top + 32, 32):
-            for i in range(top, min(top + 32, n)):
-                for j in range(left, min(left + 32, i)):
-                    stored[i * width + j] = stored[j * width + i]
-
-
-@compiled
-def close_square(square, n, width):
-    """Make the padding and the diagonal infinite; weigh pairs where objects have weights."""
-    stored, weight = square.stored, square.weight
-    plain = True
-    for i in range(n):
-        plain = plain and weight[i] == 1.0
-    for i in range(n):
-        row = stored[i * width : (i + 1) * width]
-        if square.reduction == ADD and not plain:
-            for j in range(n):
-                row[j] *= weight[i] * weight[j]
-        row[n:] = np.inf
-        row[i] = np.inf
 
 
 @inside
@@ -317,8 +248,31 @@ def renew_rows(square, steps, parts, bounds, factors, tie_factor):
             for k in range(g):
                 row[first[k]] = stored[first[k] * width + r]
             g += 1
+        if steps.mark[r] == LEFT and (pairs or not square.offset) and still_nearest(square, steps, r):
+            steps.mark[r] = KEPT
         if steps.mark[r] != KEPT:
             search_row(square, steps, r, tie_factor)
+
+
+@inside
+def still_nearest(square, steps, r):
+    """Tell whether the nearest of r, now joined, is as near as it was, and so still the nearest.
+
+    True only of criteria whose joins come no closer to others than their parts were; under ties it saves most searches.
+    """
+    if square.offset and not square.by_size:
+        return False
+    c = square.nearest[r]
+    if steps.mark[c] == FREE:
+        c = square.nearest[c]  # the first of its group
+    distance = square.stored[r * steps.counters[WIDTH] + c]
+    if square.reduction == ADD:
+        w, s = square.weight, square.spread
+        distance = from_sums(distance, s[r], s[c], w[r], w[c], square.offset, square.by_size)
+    if distance > square.best[r]:
+        return False
+    square.best[r], square.nearest[r] = distance, c
+    return True
 
 
 @compiled
@@ -332,11 +286,12 @@ def join_groups(square, steps, parts, bounds, tie_factor):
     for r in range(counters[N_PLACES]):
         if mark[r] == KEPT and mark[square.nearest[r]] == NEW:
             mark[r] = LEFT
-        if mark[r] != KEPT:
-            best[r] = -np.inf  # not to be met before it is searched
     for g in range(len(bounds) - 1):
+        best[parts[bounds[g]]] = -np.inf  # not to be met before it is searched
         for k in range(bounds[g] + 1, bounds[g + 1]):
-            mark[parts[k]], square.weight[parts[k]], square.spread[parts[k]] = FREE, 1.0, 0.0
+            r = parts[k]
+            mark[r], square.weight[r], square.spread[r], best[r] = FREE, 1.0, 0.0, -np.inf
+            square.nearest[r] = parts[bounds[g]]
     counters[N_ALIVE] -= len(parts) - len(bounds) + 1
     renew_rows(square, steps, parts, bounds, factors, tie_factor)
     return (counters[N_SEARCHED] + len(parts)) * counters[WIDTH]

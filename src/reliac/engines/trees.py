@@ -20,9 +20,9 @@ from ..problem import Problem
 from ..tables import is_sparse
 from .base import TooManyTies
 from .entries import compiled
+from .filling import euclidean_square
 from .lists import one_blas_thread
 from .reliable import top
-from .square import euclidean_square
 
 #: Vectors of at most this many rows are compared pair by pair: nothing to search, little to compile.
 SMALL = 2048

@@ -19,7 +19,17 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .entries import bare, bare_inlined, insert_entry, inside, pair_distance, push, register_space, shares_of_parts
+from .entries import (
+    N_LINKS,
+    bare,
+    bare_inlined,
+    insert_entry,
+    inside,
+    pair_distance,
+    push,
+    register_space,
+    shares_of_parts,
+)
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row, times_transposed
 from .scans import CHUNK, scan_values
 
@@ -298,7 +308,7 @@ class VectorsEngine(ListEngine):
 
     def _pack(self) -> None:
         """Bring the float32 means up to date: rows of joined clusters, and all rows when a third is gone."""
-        done, self.packed = self.packed, int(self.work.counters[4])
+        done, self.packed = self.packed, int(self.work.counters[N_LINKS])
         if self.n_clusters < 0.7 * len(self.columns) or not len(self.columns):
             self.columns = self.alive
             self.position = np.full(self.problem.n_objects, -1, np.int64)

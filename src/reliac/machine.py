@@ -1,11 +1,13 @@
-"""How many threads there are, and work dealt out to them."""
+"""What the machine has: memory, and threads, with work dealt out to them."""
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from .errors import explain
@@ -41,3 +43,16 @@ def in_threads(function: Callable[[Piece], Result], pieces: Sequence[Piece], thr
         return [function(piece) for piece in pieces]
     with ThreadPoolExecutor(min(threads, len(pieces))) as pool:
         return list(pool.map(function, pieces))
+
+
+def free_memory() -> int:
+    """Return the bytes that can be allocated without swapping, as far as the system and its container tell."""
+    free = 2**63 - 1
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as lines:
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    with contextlib.suppress(OSError, ValueError):  # "max" where a container sets no limit
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        free = min(free, limit - int(Path("/sys/fs/cgroup/memory.current").read_text()))
+    return free
