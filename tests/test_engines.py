@@ -424,3 +424,48 @@ def test_thick_levels_that_are_cut_give_the_literal_engines_tree(options):
     literal = reliac.cluster(X, "ward", engine="literal", **options)
     for engine in ("vectors", "spatial", "matrix"):
         assert_same_tree(reliac.cluster(X, "ward", engine=engine, **options), literal)
+
+
+# --- one link at a time, where many distances are equal ---
+
+
+@pytest.mark.parametrize("engine", ["matrix", "vectors"])
+def test_one_link_at_a_time_a_run_that_ties_overwhelm_goes_on_with_the_dense_engine(engine, monkeypatch):
+    monkeypatch.setattr("reliac.engines.lists.FEW_TIES", 0)
+    X = np.eye(40)  # all distances are equal
+    literal = reliac.cluster(X, "ward", engine="literal", alpha=0.0)
+    tree = reliac.cluster(X, "ward", engine=engine, alpha=0.0)
+    assert np.array_equal(tree.links, literal.links)
+    assert "dense" in tree.engine
+    monkeypatch.setattr("reliac.engines.free_memory", lambda: 0)  # the dense engine does not fit
+    monkeypatch.setattr("reliac.engines.LITTLE", 2**40)
+    tree = reliac.cluster(X, "ward", engine=engine, alpha=0.0)
+    assert np.array_equal(tree.links, literal.links)
+    assert "literal" in tree.engine
+
+
+@pytest.mark.parametrize(
+    ("criterion", "alpha", "digits", "name"),
+    [
+        ("average", 0.0, 0, "dense"),
+        ("average", 0.0, 9, "matrix"),
+        ("average", 1.0, 0, "matrix"),
+        ("centroid", 0.0, 9, "dense"),
+        ("centroid", 1.0, 9, "matrix"),
+    ],
+)
+def test_auto_takes_a_whole_matrix_for_one_link_at_a_time_where_lists_do_badly(criterion, alpha, digits, name):
+    D = np.round(pdist(np.random.default_rng(0).random((2500, 3)) * 20), digits)
+    assert choose(make_problem(D, criterion, metric="precomputed", alpha=alpha)).engine.name == name
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+@pytest.mark.parametrize("criterion", [name for name in CRITERIA if name != "single"])
+def test_one_link_at_a_time_distances_full_of_ties_give_the_literal_engines_links(criterion, most):
+    D = np.random.default_rng(most).integers(1, most + 1, size=90 * 89 // 2).astype(float)
+    options = {"metric": "precomputed", "alpha": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
+        literal = reliac.cluster(D, criterion, engine="literal", **options)
+        for engine in ("dense", "matrix"):
+            assert_same_tree(reliac.cluster(D, criterion, engine=engine, **options), literal)
