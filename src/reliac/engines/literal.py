@@ -201,7 +201,8 @@ class LiteralEngine:
         changed = np.zeros(len(self.smallest), dtype=bool)
         changed[parts] = True
         if self.one_by_one:
-            self.stale = np.union1d(heads, self._without_first(changed, heads))
+            waiting = np.intersect1d(self.stale, self.alive, assume_unique=True)  # joins may come before any search
+            self.stale = np.unique(np.concatenate([waiting, heads, self._without_first(changed, heads)]))
             return
         stale = np.zeros(len(self.smallest), dtype=bool)
         stale[heads] = True
