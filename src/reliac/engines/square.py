@@ -20,6 +20,9 @@ from .table import ADD, MAXIMUM, from_sums
 #: Pack the matrix when this share of its places is left.
 PACK = 0.7
 
+#: Numbers of a row that are read in the time of one in a column.
+STRIDE = 16
+
 #: Fewer places than this are not packed any more.
 FEWEST = 64
 
@@ -294,7 +297,7 @@ def join_groups(square, steps, parts, bounds, tie_factor):
             square.nearest[r] = parts[bounds[g]]
     counters[N_ALIVE] -= len(parts) - len(bounds) + 1
     renew_rows(square, steps, parts, bounds, factors, tie_factor)
-    return (counters[N_SEARCHED] + len(parts)) * counters[WIDTH]
+    return (counters[N_SEARCHED] + len(parts)) * counters[WIDTH] + STRIDE * counters[N_PLACES]
 
 
 @inside

@@ -19,10 +19,11 @@ from ..metrics import EUCLIDEAN
 from ..problem import Problem
 from ..tables import is_sparse
 from .base import TooManyTies
-from .entries import compiled
+from .entries import bare_inlined, compiled
 from .filling import euclidean_square
 from .lists import one_blas_thread
 from .reliable import top
+from .scans import CHUNK
 
 #: Vectors of at most this many rows are compared pair by pair: nothing to search, little to compile.
 SMALL = 2048
@@ -200,6 +201,18 @@ def load_row(condensed, n, v, row):
     row[v + 1 :] = condensed[start : start + n - v - 1]
 
 
+@bare_inlined
+def compare_chunk(row, key, highest, floor, last, slack, length):
+    """Bring some keys and highest edges up to date; count the edges that may be noted."""
+    hits = 0
+    for x in range(length):
+        h = highest[x] if highest[x] > last else last
+        k = key[x] if key[x] < row[x] else row[x]
+        highest[x], key[x] = h, k if k > floor[x] else floor[x]
+        hits += (row[x] - slack <= h) & (floor[x] > 0)
+    return hits
+
+
 @compiled
 def compare_row(row, key, floor, highest, last, v, slack, found, weight, count):
     """Bring keys and highest edges up to date with the row of v; note edges to visited objects. Returns their number.
@@ -207,17 +220,15 @@ def compare_row(row, key, floor, highest, last, v, slack, found, weight, count):
     ``key``: distance to the nearest visited object (infinite once visited, by ``floor``). ``highest``: the heaviest
     edge on the tree's path from a visited object to v, which is the heaviest taken since it was visited. An edge to v
     is in some minimum spanning tree iff it is as long as that (or, with ``slack``, may be for all that is known).
-    Three passes in one, 64 objects at a time.
+    Three passes in one, a chunk of objects at a time.
     """
-    n = len(row)
-    for start in range(0, n, 64):
-        stop, hits = min(start + 64, n), 0
-        for x in range(start, stop):
-            d, k, h = row[x], key[x], highest[x]
-            h = h if h > last else last
-            k = k if k < d else d
-            highest[x], key[x] = h, k if k > floor[x] else floor[x]
-            hits += (d - slack <= h) & (floor[x] > 0)
+    for start in range(0, len(row), CHUNK):
+        stop = min(start + CHUNK, len(row))
+        d, k, h, f = row[start:stop], key[start:stop], highest[start:stop], floor[start:stop]
+        if stop - start == CHUNK:  # a number known beforehand: vector instructions
+            hits = compare_chunk(d, k, h, f, last, slack, CHUNK)
+        else:
+            hits = compare_chunk(d, k, h, f, last, slack, stop - start)
         if hits:
             for x in range(start, stop):
                 if row[x] - slack <= highest[x] and floor[x] > 0 and x != v and row[x] < np.inf:
