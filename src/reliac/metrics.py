@@ -108,7 +108,10 @@ def comes_in_blocks(vectors: Any, metric: MetricLike) -> bool:
 def fill_block(
     target: NDArray[np.float64], vectors: NDArray[Any], metric: MetricLike, start: int, rows: int = 256
 ) -> None:
-    """Write the distances of some rows to all later ones into a square matrix, on both sides of its diagonal."""
+    """Write the distances of some rows to all later ones into a square matrix; :func:`mirror_block` does the rest.
+
+    Rows are written as they lie in memory, so that fresh memory is taken a little at a time.
+    """
     from scipy.spatial.distance import cdist
 
     stop = min(start + rows, len(vectors))
@@ -122,7 +125,13 @@ def fill_block(
             p, q = (int(index) for index in np.argwhere(~np.isfinite(block))[0])
             raise ValueError(_no_distance(metric, block[p, q], start + p, left + q))
         target[start:stop, left:right] = block
-        target[left:right, start:stop] = block.T
+
+
+def mirror_block(target: NDArray[np.float64], start: int, rows: int = 256) -> None:
+    """Copy into some rows of a square matrix what stands in their columns, above the diagonal."""
+    stop = min(start + rows, len(target))
+    for left in range(0, start, rows):
+        target[start:stop, left : left + rows] = target[left : left + rows, start:stop].T
 
 
 def _by_calls(vectors: NDArray[Any], metric: Callable[..., float]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..machine import n_threads
-from ..metrics import comes_in_blocks, fill_block
+from ..metrics import comes_in_blocks, fill_block, mirror_block
 from ..problem import Problem
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
@@ -90,7 +90,8 @@ class MatrixEngine(ListEngine):
         n = problem.n_objects
         base = self.allocate((n, n), np.float64)
         with ThreadPoolExecutor(self.threads) as self.pool:
-            self.in_threads(lambda at: fill_block(base, problem.vectors, metric, at), range(0, n, BLOCK))
+            self.in_threads(lambda at: fill_block(base, problem.vectors, metric, at, BLOCK), range(0, n, BLOCK))
+            self.in_threads(lambda at: mirror_block(base, at, BLOCK), range(0, n, BLOCK))
         self.own = base
         return base, False
 
