@@ -296,7 +296,7 @@ def find_smallest(space, lists, nodes, work, rules, scratch):
 def do_share(step, space, lists, nodes, work, rules, scratch, first, stop, first_slot, stop_slot):
     """Do one thread's share of a step: of the groups just joined and all slots (GATHER), or of touched clusters.
 
-    One function for all steps: each that Python calls takes a second to compile. Returned is how many were found.
+    One function for all steps: each that Python calls takes more time to compile. Returned is how many were found.
     """
     if step == GATHER:
         gather_groups(space, lists, nodes, work, scratch, first, stop)

@@ -25,8 +25,8 @@ Nodes = namedtuple("Nodes", "parent slot_of node_of following mark object_of")
 #: Columns of Nodes.following: whom a cluster follows, who else does so, and the first of those who follow it; -1: none.
 TARGET, AFTER, BEFORE, FIRST = range(4)
 
-#: Every array here and in the tuples above costs a second of compiling, all functions taken together: ``searched`` also
-#: holds clusters to be searched and pushed, and links are found where those of the next level will be written.
+#: Every array here and in the tuples above is handed to nearly all functions, which takes time to compile: ``searched``
+#: also holds clusters to be searched and pushed, and links are found where those of the next level will be written.
 Work = namedtuple("Work", "touched searched parts bounds p q distance level counters")
 
 #: Marks of one thread: ``seen`` (n,) holds the newest stamp a slot was seen with.
