@@ -28,6 +28,7 @@ ORDER = [
     "engines.base",
     "algorithm",
     "engines.literal",
+    "engines.compiling",
     "engines.entries",
     "engines.scans",
     "engines.reliable",

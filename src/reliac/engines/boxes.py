@@ -20,7 +20,8 @@ from collections import namedtuple
 import numpy as np
 
 from .candidates import ROUNDING
-from .entries import bare, bare_inlined, bare_inside, compiled, enter, pair_distance
+from .compiling import bare, bare_inlined, bare_inside, compiled
+from .entries import enter, pair_distance
 from .scans import select
 
 #: points (m, d + 2): mean, weight, spread per pair; slots (m,): -1 if gone; place (n,): position of a slot, -1 if none.

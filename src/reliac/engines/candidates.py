@@ -20,6 +20,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from .compiling import bare, bare_inlined, bare_inside, inside
 from .entries import (
     FIRST,
     FOLLOWED,
@@ -37,11 +38,7 @@ from .entries import (
     NOT_YET,
     REFRESHED,
     TARGET,
-    bare,
-    bare_inlined,
-    bare_inside,
     follow,
-    inside,
     join_space,
     living,
     make_node,

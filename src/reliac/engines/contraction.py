@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .entries import bare, compiled
+from .compiling import bare, compiled
 from .table import ADD, MAXIMUM
 
 #: Side of the squares in which a matrix is turned over, for the cache.

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from ..links import Groups, Links
 from ..metrics import EUCLIDEAN
+from ..options import Stop
 from ..problem import Problem
 from ..tables import is_sparse
 from .base import Batch
+from .compiling import FEW, load
 from .filling import close_square, euclidean_square, padded_width
-from .lists import FEW, make_rules, run_few
+from .lists import make_rules
 from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps, advance, join_groups, search_all
 from .table import ADD, MAXIMUM
 
@@ -38,6 +40,7 @@ class DenseEngine:
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         del n_jobs  # for so few objects one thread is done before others have started
+        _load(problem)
         self.problem = problem
         row, n = problem.criterion, problem.n_objects
         width = padded_width(n)
@@ -118,7 +121,6 @@ class DenseEngine:
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels, in as few calls of compiled code as patience allows."""
-        self._load()
         steps, counters, rules = self.steps, self.steps.counters, make_rules(self.problem)
         counters[LEVEL] = level
         search_all(self.square, steps, rules.tie_factor)
@@ -130,12 +132,19 @@ class DenseEngine:
             if new.stop > new.start:
                 yield Batch(steps.level[new], Links(steps.p[new], steps.q[new], steps.distance[new]), None)
 
-    def _load(self) -> None:
-        """Load the compiled code with a few objects, and say so if it must be compiled first."""
-        if not DenseEngine.loaded and self.problem.n_objects > FEW:
-            euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)  # whatever this problem needs
-            run_few(DenseEngine, self.problem)
-            DenseEngine.loaded = True
+
+def _load(problem: Problem) -> None:
+    """Load the compiled code with a few objects, and say so if it must be compiled first."""
+    if DenseEngine.loaded or problem.n_objects <= FEW:
+        return
+
+    def run_few() -> None:
+        euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)  # whatever this problem needs
+        for _ in DenseEngine(problem.subset(np.arange(FEW), Stop())).levels(0):
+            pass
+
+    load(DenseEngine.name, run_few)
+    DenseEngine.loaded = True
 
 
 def _many_are_equal(given: NDArray[Any]) -> bool:

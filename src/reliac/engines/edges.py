@@ -14,7 +14,7 @@ from collections import namedtuple
 import numpy as np
 
 from .candidates import DONE, PAUSE
-from .entries import compiled
+from .compiling import compiled
 from .reliable import top
 
 #: Edges (i, j) with i < j sorted by weight, i, j. ``rank`` numbers the weights, ``copies`` says how many links an edge

@@ -8,13 +8,12 @@ together in memory: ``object_of`` tells the object, and wherever an order matter
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
 
-import numba as nb
 import numpy as np
 from numba.extending import overload
 
 from ..criteria import equal_shares
+from .compiling import bare_inlined, bare_inside, compiled, inside
 
 #: Entries that a list keeps when it is cut.
 LIST_LENGTH = 16
@@ -70,19 +69,6 @@ def register_space(space_type, pair, join):
     SPACES[space_type] = (pair, join)
 
 
-# Kernels that Python calls, and the parts they are made of. Parts are compiled into their callers and have no face to
-# Python, which takes as long to compile as they do. What makes no array needs no count of references either: counting
-# them, array by array of every named tuple, takes more time than the work that is done. A function that makes arrays
-# says so, or it would do as its caller does. A function is compiled again for other types of arguments, and True or 0
-# written out are types of their own: where it is long, pass np.bool_(True), np.int64(0), and slots as np.int64.
-njit: Any = nb.njit  # its declared type leaves some options out
-OPTIONS = {"nogil": True, "error_model": "numpy"}
-INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-compiled = njit(cache=True, _nrt=True, **OPTIONS)
-bare = njit(cache=True, _nrt=False, **OPTIONS)
-inside = njit(_nrt=True, **INSIDE)
-bare_inside = njit(_nrt=False, **INSIDE)
-bare_inlined = njit(_nrt=False, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
 shares_of_parts = inside(equal_shares)
 
 

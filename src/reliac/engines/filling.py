@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .entries import compiled, inside
+from .compiling import compiled, inside
 from .table import ADD
 
 #: Numbers that a pass over a row takes at once; rows are a multiple of it long.

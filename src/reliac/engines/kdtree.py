@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import TooManyTies
-from .entries import compiled
+from .compiling import compiled
 from .scans import select
 from .trees import ROOTED, Edges, Forest
 

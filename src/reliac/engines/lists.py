@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..problem import Problem
 from . import candidates
 from .base import Batch, TooManyTies
 from .candidates import DONE, GATHER, LINKS, REFRESH, REMEASURE, SEARCH, Rules, advance, do_share
+from .compiling import FEW, Watch, load
 from .entries import (
     LEVEL,
     LIST_LENGTH,
@@ -55,11 +55,8 @@ FEW_TIES = 60
 #: Fewer objects than this are done sooner by one thread than threads are started.
 WORTH_THREADS = 2000
 
-#: Objects of the problem that loads the compiled code, and the engines that have done so.
-FEW = 24
+#: Engines whose compiled code is loaded, and the kind of distances that it was compiled for.
 _warm: set[tuple[type, str]] = set()
-
-logger = logging.getLogger("reliac")
 
 
 class ListEngine:
@@ -146,8 +143,15 @@ class ListEngine:
         kind = (type(self), "" if given is None else f"{given.dtype} {given.ndim} {given.flags.writeable}")
         if kind in _warm or self.problem.n_objects <= FEW:
             return
-        run_few(type(self), self.problem)
+        few = type(self)(self.problem.subset(np.arange(FEW), Stop()), 1)
+        load(self.name, few.run_all)
         _warm.add(kind)
+
+    def run_all(self) -> None:
+        """Run all levels, and what a few objects may not come to."""
+        for _ in self.levels(0):
+            pass
+        self.in_shares(REFRESH)
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels; searches and levels take turns."""
@@ -159,7 +163,8 @@ class ListEngine:
             return
         self.rules = make_rules(self.problem, float(self.space.weight[alive].min()))
         told = 0
-        with one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
+        watch = Watch(self.name) if self.problem.n_objects > FEW else nullcontext()  # the few are watched already
+        with watch, one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
             self.search(alive, push=False)
             self.touch(alive)
             status = SEARCH
@@ -279,23 +284,6 @@ def _close_ranks(array: NDArray[Any], cuts: NDArray[np.int64], counts: Sequence[
         array[end : end + count] = array[start : start + count]
         end += count
     return int(end - cuts[0])
-
-
-def run_few(engine: Any, problem: Problem) -> None:
-    """Load the compiled code of an engine with a problem of a few objects.
-
-    The first time on a machine it is compiled, which takes a while: say so.
-    """
-    notice = threading.Timer(
-        2.0, logger.warning, ["compiling the %s engine, once for this machine (10 to 20 s)", engine.name]
-    )
-    notice.daemon = True
-    notice.start()
-    try:
-        for _ in engine(problem.subset(np.arange(FEW), Stop()), 1).levels(0):
-            pass
-    finally:
-        notice.cancel()
 
 
 def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[NDArray[Any], NDArray[Any], float]:

@@ -116,6 +116,11 @@ class MatrixEngine(ListEngine):
             size += 0 if given.flags.c_contiguous or given.flags.f_contiguous else given.nbytes
         return int(size) + n * (12 * SEARCH_LENGTH + 300) + 16 * ROWS * n * n_threads(None)
 
+    def run_all(self) -> None:
+        """Run all levels, and search a row."""
+        super().run_all()
+        self._search_rows(self.alive, self.alive)
+
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists from whole rows."""
         self.searches += len(slots)

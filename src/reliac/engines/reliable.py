@@ -5,20 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..links import share_count
-from .entries import (
-    LEVEL,
-    N_ALIVE,
-    N_FOUND,
-    N_GROUPS,
-    N_LINKS,
-    N_TOUCHED,
-    NOT_YET,
-    bare_inlined,
-    bare_inside,
-    inside,
-    mark_now,
-    sorted_order,
-)
+from .compiling import bare_inlined, bare_inside, inside
+from .entries import LEVEL, N_ALIVE, N_FOUND, N_GROUPS, N_LINKS, N_TOUCHED, NOT_YET, mark_now, sorted_order
 
 count_of_share = bare_inside(share_count)
 

@@ -10,7 +10,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from .entries import bare, bare_inlined, bare_inside, compiled, enter, insert_entry, inside, pair_distance, sorted_order
+from .compiling import bare, bare_inlined, bare_inside, compiled, inside
+from .entries import enter, insert_entry, pair_distance, sorted_order
 from .scans import CHUNK, scan_values
 from .table import ADD, from_sums
 

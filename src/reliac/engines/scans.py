@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .entries import compiled
+from .compiling import compiled
 
 #: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
 CHUNK, EIGHTH = 64, 8

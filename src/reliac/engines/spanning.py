@@ -18,6 +18,7 @@ from ..machine import n_threads
 from ..problem import Problem
 from .base import Batch
 from .candidates import DONE, PAUSE
+from .compiling import Watch
 from .edges import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 from .lists import largest_value
 from .trees import Edges, memory_of_edges, spanning_edges, star_edges
@@ -72,7 +73,12 @@ class SpanningEngine:
         self.leader[groups.parts] = np.repeat(groups.heads, sizes)
 
     def levels(self, level: int) -> Iterator[Batch]:
-        """Find the edges, then replay the levels on them."""
+        """Find the edges, then replay the levels on them; say so if the code for it must be compiled."""
+        with Watch(self.name):
+            yield from self._levels(level)
+        SpanningEngine.loaded = True
+
+    def _levels(self, level: int) -> Iterator[Batch]:
         problem, stop = self.problem, self.problem.stop
         if self.n_clusters <= stop.n_clusters or level >= stop.max_level:
             return
@@ -90,7 +96,6 @@ class SpanningEngine:
             if done.stop > done.start:
                 links = Links(state.p[done], state.q[done], state.distance[done])
                 yield Batch(state.level[done], links, state.pair[done])
-        SpanningEngine.loaded = True
 
 
 def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:

@@ -11,7 +11,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from .entries import compiled, inside, shares_of_parts
+from .compiling import compiled, inside
+from .entries import shares_of_parts
 from .filling import padded_width
 from .reliable import groups_of_links, some_of, sorted_links, untie
 from .scans import nearest_in

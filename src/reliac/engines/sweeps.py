@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import TooManyTies
-from .entries import compiled
+from .compiling import compiled
 from .lists import times_transposed
 from .trees import COSINE, ROOTED, SQUARED, Edges, Forest, edges_of_matrix
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import distance_from_sums
-from .entries import bare_inlined, inside, register_space, shares_of_parts
+from .compiling import bare_inlined, inside
+from .entries import register_space, shares_of_parts
 
 MAXIMUM, ADD = range(2)
 

@@ -19,7 +19,7 @@ from ..metrics import EUCLIDEAN
 from ..problem import Problem
 from ..tables import is_sparse
 from .base import TooManyTies
-from .entries import bare_inlined, compiled
+from .compiling import bare_inlined, compiled
 from .filling import euclidean_square
 from .lists import one_blas_thread
 from .reliable import top

@@ -19,17 +19,8 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..tables import is_sparse
-from .entries import (
-    N_LINKS,
-    bare,
-    bare_inlined,
-    insert_entry,
-    inside,
-    pair_distance,
-    push,
-    register_space,
-    shares_of_parts,
-)
+from .compiling import bare, bare_inlined, inside
+from .entries import N_LINKS, insert_entry, pair_distance, push, register_space, shares_of_parts
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row, times_transposed
 from .scans import CHUNK, scan_values
 
