@@ -153,6 +153,23 @@ def smallest_links(order, d, rules):
 
 
 @inside
+def nearest_only(p, q, d, order, rules, n):
+    """Keep of sorted links those that no other link of theirs is shorter than: a group is of one distance.
+
+    Rounding may bring a new cluster a little closer to others than its parts were. They need not know of it yet: then
+    they have a link to their nearest as they know it, and a shorter one to the new cluster.
+    """
+    lowest, kept = np.empty(n), 0
+    for k in order[::-1]:
+        lowest[p[k]] = lowest[q[k]] = d[k]  # the smallest comes last
+    for k in order:
+        if d[k] <= min(lowest[p[k]], lowest[q[k]]) * rules.tie_factor:
+            order[kept] = k
+            kept += 1
+    return order[:kept]
+
+
+@inside
 def untie(p, q, d, order, object_of, rules, leader, most):
     """Choose from links that tie: each once, those that join clusters, at most ``most``; return them sorted."""
     kept = 0
@@ -161,7 +178,7 @@ def untie(p, q, d, order, object_of, rules, leader, most):
         if kept == 0 or p[i] != p[j] or q[i] != q[j]:
             order[kept] = i
             kept += 1
-    order = smallest_links(order[:kept], d, rules)
+    order = smallest_links(nearest_only(p, q, d, order[:kept], rules, len(leader)), d, rules)
     p, q, d = some_of(p, order), some_of(q, order), some_of(d, order)
     if rules.level_out:
         joining(p, q, leader)
