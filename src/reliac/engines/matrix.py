@@ -19,8 +19,8 @@ from ..machine import n_threads
 from ..metrics import comes_in_blocks, fill_block, mirror_block
 from ..problem import Problem
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
-from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row
-from .rows import fill_lists, measure_row, pack_columns, push_rows, search_rows
+from .lists import SEARCH_LENGTH, ListEngine
+from .rows import fill_lists, pack_columns, push_rows, search_rows, tied_rows
 from .scans import CHUNK, merge_scans, scan_condensed, scan_square
 from .table import ADD, MAXIMUM, Table, flat
 
@@ -133,12 +133,7 @@ class MatrixEngine(ListEngine):
             self._contract()
             failed = self._search_and_push(slots, columns) if push else self._search_rows(slots, columns)
         self.untouched = False
-        for r in failed:
-            out = np.empty(len(columns))
-            measure_row(self.space, r, columns, out)
-            out[np.searchsorted(columns, r)] = np.inf
-            place, distance, radius = nearest_of_row(out, self.problem.tie_factor)
-            self.set_list(int(r), columns[place], distance, radius)
+        self._search_ties(np.sort(failed), columns)
 
     def _first_search(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """Scan the untouched matrix: every criterion starts in the order of the plain distances."""
@@ -171,6 +166,24 @@ class MatrixEngine(ListEngine):
         """Fill lists from whole rows, each thread its share."""
         pieces = self._dealt_out(slots)
         return self._search_pieces(pieces, columns, np.empty(0))[0]
+
+    def _search_ties(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+        """Fill lists for which there are more ties than a search keeps."""
+        packed, items = pack_columns(self.space, columns), len(self.space.factor)
+
+        def share(k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            sums, factor = self.sums[k][: ROWS * items].reshape(ROWS, items), self.problem.tie_factor
+            rows, radius = np.empty((len(pieces[k]), len(columns))), np.empty(len(pieces[k]))
+            tied_rows(self.space, pieces[k], packed, sums, SEARCH_LENGTH, factor, rows, radius)
+            return rows, radius
+
+        for at in range(0, len(slots), ROWS * self.threads):  # lists are made as rows come: ties may leave no room
+            pieces = self._dealt_out(slots[at : at + ROWS * self.threads])
+            for piece, found in zip(pieces, self.in_threads(share, range(len(pieces))), strict=True):
+                for r, row, radius in zip(piece, *found, strict=True):
+                    place = np.flatnonzero(row < radius)
+                    place = place[np.argsort(row[place], kind="stable")]
+                    self.set_list(int(r), columns[place], row[place], float(radius))
 
     def _dealt_out(self, slots: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Deal slots out to the threads; copied, so that kernels meet one kind of array and are compiled once."""

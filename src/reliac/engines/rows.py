@@ -187,11 +187,30 @@ def search_rows(space, lists, nodes, slots, columns, sums, rows, length, tie_fac
     return read
 
 
-@bare
-def measure_row(space, r, slots, out):
-    """Measure the distances of r to other clusters, pair by pair."""
-    for c in range(len(slots)):
-        out[c] = pair_distance(space, r, slots[c])
+@compiled
+def tied_rows(space, slots, columns, sums, length, tie_factor, rows, radius):
+    """Find all that may tie with the nearest of some clusters, where that is more than ``length``.
+
+    ``rows`` (clusters, columns) holds their exact distances, and whatever is not below the ``radius`` of its row
+    elsewhere.
+    """
+    bound, place = np.empty(length), np.empty(length, np.int32)
+    read_rows(space, slots, sums)
+    for k in range(len(slots)):
+        row, best, reach = rows[k], np.inf, np.inf
+        lower_bounds(space, slots[k], columns, sums[k], row)
+        bound[:], place[:] = np.inf, -1
+        scan_values(row, 0, -1, bound, place)
+        for c in place:
+            if c >= 0:
+                best = min(best, pair_distance(space, slots[k], columns.slots[c]))
+        tied = best * tie_factor
+        for c in range(len(row)):
+            if row[c] <= tied:
+                row[c] = pair_distance(space, slots[k], columns.slots[c]) if row[c] < np.inf else np.inf
+            elif row[c] < reach:
+                reach = row[c]
+        radius[k] = reach
 
 
 @bare
