@@ -203,6 +203,74 @@ def test_many_equal_rows_give_the_literal_engines_links_bit_for_bit(engine, crit
     assert np.array_equal(fast.links, literal.links)
 
 
+def crowded(n=300):
+    """Rows that repeat up to a hundred times, among others that do not."""
+    rng = np.random.default_rng(9)
+    X = rng.integers(0, 40, size=(n, 2)).astype(float)
+    X[rng.random(n) < 0.4] = [7.0, 7.0]
+    X[rng.random(n) < 0.2] = [7.0, 8.0]
+    return X
+
+
+@pytest.mark.parametrize("engine", ["vectors", "spatial"])
+@pytest.mark.parametrize(
+    ("criterion", "metric"), [("ward", "euclidean"), ("centroid", "euclidean"), ("average", "sqeuclidean")]
+)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"n_clusters": 250}, {"n_clusters": 40}, {"max_level": 1}, {"max_distance": 0.0}, {"tie_tolerance": 1e-9}],
+    ids=str,
+)
+def test_equal_rows_among_others_give_the_literal_engines_links_bit_for_bit(engine, criterion, metric, options):
+    fast, literal = both(engine, crowded(), criterion, metric=metric, **options)
+    assert np.array_equal(fast.links, literal.links)
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("options", [{}, {"n_clusters": 70}, {"max_level": 20}, {"max_level": 60}], ids=str)
+def test_one_link_at_a_time_equal_rows_come_first(engine, criterion, options):
+    fast, literal = both(engine, few_if_parts_count_alike(crowded(), criterion), criterion, alpha=0.0, **options)
+    for field in ("left", "right", "level"):
+        np.testing.assert_array_equal(fast.links[field], literal.links[field])
+
+
+@pytest.mark.parametrize("engine", ["vectors", "spatial", "matrix"])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_rows_too_near_to_be_told_from_equal_ones_join_with_them(engine, alpha):
+    X = crowded()
+    first = np.flatnonzero((X == [7.0, 7.0]).all(axis=1))
+    X -= 7.0
+    X[0], X[first[3]] = 1e-170, -1e-170  # their squares are 0
+    fast, literal = both(engine, X, "ward", alpha=alpha)
+    assert np.array_equal(fast.links, literal.links)
+
+
+@pytest.mark.parametrize("engine", ["vectors", "spatial"])
+@pytest.mark.parametrize("places", [1, 2, 30])
+def test_rows_that_repeat_are_searched_once(engine, places):
+    X = np.random.default_rng(2).integers(0, places, size=(3000, 1)) * np.array([[1.0, 3.0]])
+    run = get_engine(engine)(make_problem(X, "ward"))
+    links = [link for batch in run.levels(0) for link in batch.links.p]
+    assert len(links) == len(X) - 1
+    assert run.searches < 20 * places
+
+
+@pytest.mark.parametrize(
+    ("engine", "criterion", "metric", "alpha", "seed"),
+    [
+        ("vectors", "average", "cosine", 0.5, 5),
+        ("spatial", "average", "cosine", 1.0, 72),
+        ("spatial", "average", "cosine", 0.5, 91),
+        ("matrix", "weighted", "euclidean", 0.5, 99),
+    ],
+)
+def test_ties_that_rounding_has_broken_make_no_group_of_several_distances(engine, criterion, metric, alpha, seed):
+    X = np.random.default_rng(seed).integers(0, 4, size=(150, 4)) * 0.3 + 1
+    tree = reliac.cluster(X, criterion, metric=metric, engine=engine, alpha=alpha)  # a tree checks itself
+    assert tree.n_clusters == 1
+
+
 def test_cosine_average_needs_no_matrix():
     X = np.abs(blobs(2, n=600, d=8)) + 0.1
     fast = reliac.cluster(X, "average", metric="cosine", engine="vectors")

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from .engines import relief
 from .engines.base import Batch, Engine, TooManyTies
 from .links import Links, groups_of
+from .metrics import EUCLIDEAN
 from .problem import Problem
+from .tables import differences_vanish, find_twins, is_sparse
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class History:
     """The links established so far, with the distances that the user sees."""
 
     batches: list[Batch] = field(default_factory=list)
+    at_once: int = 0  # so many of the first links, level by level, come to the same as all at once
 
     @property
     def last_level(self) -> int:
@@ -65,9 +68,9 @@ class History:
         )
 
     def by_level(self) -> Iterator[Links]:
-        """Go through the links level by level."""
+        """Go through the links level by level, as far as that makes a difference."""
         level, links, _ = self.whole()
-        for rows in split_runs(level):
+        for rows in split_runs(np.maximum(level, level[self.at_once - 1]) if self.at_once else level):
             yield links.take(rows)
 
 
@@ -85,6 +88,8 @@ def run(problem: Problem, engine: Engine, history: History, report: Callable[[Pr
     engine that finished.
     """
     started = time.monotonic()
+    if not history.batches and engine.name != "literal":  # which is to find them itself
+        _take_equal_rows(problem, history)
     try:
         _develop(problem, engine, history, report, started)
     except TooManyTies:
@@ -94,6 +99,28 @@ def run(problem: Problem, engine: Engine, history: History, report: Callable[[Pr
     if left > stop.n_clusters and history.last_level < stop.max_level and stop.max_distance == math.inf:
         raise RuntimeError(f"the {engine.name} engine found no reliable link among {left} clusters: please report this")
     return engine.name
+
+
+def _take_equal_rows(problem: Problem, history: History) -> None:
+    """Where links are taken one at a time, write down those of equal rows: nothing has to be searched for them.
+
+    They are the smallest, and ties are taken by the smaller and the larger index: the first of equal rows joins all
+    others, one by one, before the next that has any does so.
+    """
+    vectors, n, stop = problem.vectors, problem.n_objects, problem.stop
+    if problem.alpha > 0.0 or vectors is None or is_sparse(vectors) or problem.metric not in EUCLIDEAN:
+        return
+    if problem.criterion.reduction is np.minimum or problem.tie_tolerance or (problem.weights != 1.0).any():
+        return
+    first = find_twins(vectors)
+    if first is None or differences_vanish(vectors, first):
+        return
+    others = np.argsort(first, kind="stable")
+    others = others[first[others] != others][: int(min(n - stop.n_clusters, stop.max_level))]
+    if len(others):
+        links = Links(first[others], others, np.zeros(len(others)))
+        history.batches.append(Batch(np.arange(1, len(others) + 1), links, None))
+        history.at_once = 0 if problem.criterion.equal_parts else len(others)
 
 
 def _develop(

@@ -316,6 +316,8 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
     """
     counters, done = work.counters, 0
     while True:
+        if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
+            return DONE
         if counters[N_PUSHES]:
             return SEARCH
         if counters[N_TOUCHED] - counters[LOOKED_AT] > THICK and not counters[REFRESHED]:
@@ -323,8 +325,6 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
         look_up(space, lists, nodes, work, rules, scratch)
         if counters[N_SEARCHED]:
             return SEARCH
-        if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
-            return DONE
         if done > patience:
             return PAUSE
         done += (counters[N_TOUCHED] if rules.alpha == 1.0 else len(leader) // 16) + 1

@@ -137,6 +137,10 @@ class ListEngine:
         """Fill the lists of some clusters; with ``push``, also enter them into the lists that they belong to."""
         raise NotImplementedError
 
+    def search_all(self, slots: NDArray[np.int64]) -> None:
+        """Fill the lists of all clusters: how the levels begin."""
+        self.search(slots, push=False)
+
     def _warm_up(self) -> None:
         """Load the compiled code, so that a run is not held up by it later."""
         given = self.problem.given  # numbers of another kind, or that must not be written to, are another type
@@ -165,7 +169,7 @@ class ListEngine:
         told = 0
         watch = Watch(self.name) if self.problem.n_objects > FEW else nullcontext()  # the few are watched already
         with watch, one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
-            self.search(alive, push=False)
+            self.search_all(alive)
             self.touch(alive)
             status = SEARCH
             while status != DONE:

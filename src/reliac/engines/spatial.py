@@ -118,10 +118,10 @@ class SpatialEngine(VectorsEngine):
         """Return the tree with all joins and radii up to now; a new one when too many clusters are gone."""
         space, nodes, radius = self.space, self.nodes, self.lists.radius
         if self.tree is None:
-            alive = self.alive
-            self.tree = self._built(self._rows(alive), alive.astype(np.int32))
+            found = self.findable()
+            self.tree = self._built(self._rows(found), found.astype(np.int32))
             self.synced = int(self.work.counters[N_LINKS])
-            if len(alive) == self.problem.n_objects:
+            if len(found) == self.problem.n_objects:
                 self._number_slots_as_in_tree()
             return self.tree
         done, self.synced = self.synced, int(self.work.counters[N_LINKS])

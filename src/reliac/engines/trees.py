@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..metrics import EUCLIDEAN
 from ..problem import Problem
-from ..tables import is_sparse
+from ..tables import find_twins, is_sparse
 from .base import TooManyTies
 from .compiling import bare_inlined, compiled
 from .filling import euclidean_square
@@ -118,34 +118,6 @@ def as_edges(i: NDArray[Any], j: NDArray[Any], weight: NDArray[Any]) -> Edges:
 
 
 # --- twins ---
-
-
-def find_twins(vectors: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Return for each row the first row equal to it; None if no row repeats.
-
-    Equal rows have equal projections, so one sort of n numbers tells almost always. O(n d + n log n).
-    """
-    n, d = vectors.shape
-    direction = np.random.default_rng(0).uniform(1.0, 2.0, size=(d,))
-    projection: NDArray[np.float64] = np.zeros(n)
-    for k in range(d):  # column by column: the same operations for every row, whatever BLAS would do
-        projection += vectors[:, k] * direction[k]
-    values = np.sort(projection)
-    if not (values[1:] == values[:-1]).any():
-        return None
-    order = np.argsort(projection, kind="stable")
-    ordered = vectors[order]
-    same = (ordered[1:] == ordered[:-1]).all(axis=1)
-    if ((projection[order[1:]] == projection[order[:-1]]) & ~same).any():  # different rows, same projection
-        order = np.lexsort(vectors.T[::-1])
-        ordered = vectors[order]
-        same = (ordered[1:] == ordered[:-1]).all(axis=1)
-    if not same.any():
-        return None
-    starts = np.r_[True, ~same]
-    first = np.empty(n, np.int64)
-    first[order] = order[starts][np.cumsum(starts) - 1]  # both sorts are stable: the first of a run is the smallest
-    return first
 
 
 def star_edges(edges: Edges, twins: Twins | None, leader: NDArray[np.intp]) -> Edges:

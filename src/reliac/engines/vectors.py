@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import Problem
-from ..tables import is_sparse
+from ..tables import differences_vanish, find_twins, is_sparse
 from .compiling import bare, bare_inlined, inside
 from .entries import N_LINKS, insert_entry, pair_distance, push, register_space, shares_of_parts
 from .lists import SEARCH_LENGTH, ListEngine, nearest_of_row, times_transposed
@@ -29,6 +29,9 @@ ROWS, COLUMNS = 128, 2048
 
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
+
+#: Rows that are looked at first to see whether rows repeat.
+SAMPLE = 1000
 
 Moments = namedtuple("Moments", "sums weight spread with_spread by_size equal_parts scale")
 
@@ -192,6 +195,7 @@ class VectorsEngine(ListEngine):
         )
         largest = float(np.sqrt(np.einsum("ij,ij->i", sums / weight[:, None], sums / weight[:, None]).max(initial=0)))
         self.unit = 2.0 ** np.ceil(np.log2(largest)) if largest else 1.0  # means are packed in units of this
+        self.stand_ins = np.arange(n)  # whom searches find, as long as they live
         self.columns = np.empty(0, np.int64)
         self.packed = 0
 
@@ -218,6 +222,43 @@ class VectorsEngine(ListEngine):
         return n * (12 * d + 12 * SEARCH_LENGTH + 200) + 64 * ROWS * COLUMNS
 
     # --- the search ---
+
+    def search_all(self, slots: NDArray[np.int64]) -> None:
+        """Search all clusters; where rows repeat so often that ties would fill lists, the first of equal rows only.
+
+        Equal rows are each other's nearest, and all of them are joined at the first level. Until then the first stands
+        in for them in the lists of others, each of them lists the first, and the first the second: that joins them, in
+        the order in which all their links would. What they are near to besides is searched when they are one.
+        """
+        first = self._repeated_rows(slots)
+        if first is None:
+            super().search_all(slots)
+            return
+        self.stand_ins = np.flatnonzero(first == slots)
+        super().search_all(self.stand_ins)
+        others = np.flatnonzero(first != np.arange(len(first)))
+        nearest = first.copy()
+        nearest[first[others[::-1]]] = others[::-1]  # of several the smallest stays
+        twins = np.flatnonzero(nearest != np.arange(len(first)))
+        start = self.lists.start[twins]
+        self.lists.nodes[start], self.lists.distances[start] = self.nodes.node_of[nearest[twins]], 0.0
+        self.lists.count[twins], self.lists.radius[twins] = 1, np.finfo(np.float64).tiny
+
+    def findable(self) -> NDArray[np.int64]:
+        """Return the slots of clusters that searches may find: all, from the first level on."""
+        return self.stand_ins[self.nodes.node_of[self.stand_ins] >= 0]
+
+    def _repeated_rows(self, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return for each row the first equal to it, if some repeat more often than a list is long, and all join."""
+        n, sums = self.problem.n_objects, self.space.sums
+        if self.problem.alpha != 1.0 or len(slots) < n or (self.space.weight != 1.0).any():
+            return None
+        if n > SAMPLE and find_twins(sums[np.linspace(0, n - 1, SAMPLE).astype(np.int64)]) is None:
+            return None
+        first = find_twins(sums)
+        if first is None or np.bincount(first).max() <= SEARCH_LENGTH or differences_vanish(sums, first):
+            return None
+        return first
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists by float32 products; what they cannot prove by float64 products, then one by one."""
@@ -301,7 +342,7 @@ class VectorsEngine(ListEngine):
         """Bring the float32 means up to date: rows of joined clusters, and all rows when a third is gone."""
         done, self.packed = self.packed, int(self.work.counters[N_LINKS])
         if self.n_clusters < 0.7 * len(self.columns) or not len(self.columns):
-            self.columns = self.alive
+            self.columns = self.findable()
             self.position = np.full(self.problem.n_objects, -1, np.int64)
             self.position[self.columns] = np.arange(len(self.columns))
             self.means = self._means(self.columns, np.float32)
