@@ -211,7 +211,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the docs page whose table is written anew")
     arguments = parser.parse_args()
     if arguments.out and not arguments.out.is_file():
-        parser.error(f"--out {arguments.out}: no such page; give one that holds the tables, such as docs/performance.md")
+        parser.error(f"--out {arguments.out}: no such page; give one with tables, such as docs/performance.md")
     scale = 0.1 if arguments.quick else 1.0
     for name in arguments.only or SECTIONS:
         with threadpool_limits(2):
