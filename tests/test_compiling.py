@@ -86,6 +86,17 @@ def test_a_watch_hears_its_own_thread_only():
     assert len(kernel.signatures) == 1
 
 
+def test_a_watch_inside_another_is_silent(monkeypatch, caplog):
+    monkeypatch.setattr(compiling, "A_MOMENT", 0.0)
+    slow = AtStart(lambda _: time.sleep(0.05))
+    with caplog.at_level(logging.WARNING, "reliac"), event.install_listener("numba:compile", slow):
+        with Watch("outer"), Watch("inner"):
+            new_kernel()(1)
+        with Watch("next"):
+            new_kernel()(1)
+    assert [message.split()[2] for message in caplog.messages] == ["outer", "next"]
+
+
 def test_loading_answers_ctrl_c_at_once_and_then_stops():
     ended, begun = threading.Event(), threading.Event()
 

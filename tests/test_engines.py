@@ -235,6 +235,21 @@ def test_one_link_at_a_time_equal_rows_come_first(engine, criterion, options):
         np.testing.assert_array_equal(fast.links[field], literal.links[field])
 
 
+@pytest.mark.parametrize("engine", ["vectors", "matrix", "dense"])
+def test_progress_tells_of_equal_rows_too(engine):
+    told = []
+    reliac.cluster(np.zeros((300, 2)), "ward", alpha=0.0, engine=engine, progress=told.append)
+    assert [(state.level, state.n_clusters) for state in told] == [(299, 1)]
+
+
+@pytest.mark.parametrize("engine", ["vectors", "spatial", "matrix"])
+@pytest.mark.parametrize("options", [{"max_level": 0}, {"n_clusters": 300}], ids=str)
+def test_a_run_that_stops_before_it_starts_searches_nothing(engine, options):
+    run = get_engine(engine)(make_problem(crowded(), "ward", **options))
+    assert list(run.levels(0)) == []
+    assert run.searches == 0
+
+
 @pytest.mark.parametrize("engine", ["vectors", "spatial", "matrix"])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_rows_too_near_to_be_told_from_equal_ones_join_with_them(engine, alpha):

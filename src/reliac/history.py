@@ -44,7 +44,7 @@ class History:
     """The links established so far, with the distances that the user sees."""
 
     batches: list[Batch] = field(default_factory=list)
-    at_once: int = 0  # so many of the first links, level by level, come to the same as all at once
+    at_once: int = 0  # an engine that catches up may join along so many of the first links in one step
 
     @property
     def last_level(self) -> int:
@@ -90,6 +90,9 @@ def run(problem: Problem, engine: Engine, history: History, report: Callable[[Pr
     started = time.monotonic()
     if not history.batches and engine.name != "literal":  # which is to find them itself
         _take_equal_rows(problem, history)
+        if history.batches:
+            left = problem.n_objects - history.n_links
+            report(Progress(history.last_level, left, problem.n_objects, problem.stop.n_clusters, 0.0))
     try:
         _develop(problem, engine, history, report, started)
     except TooManyTies:
@@ -120,6 +123,7 @@ def _take_equal_rows(problem: Problem, history: History) -> None:
     if len(others):
         links = Links(first[others], others, np.zeros(len(others)))
         history.batches.append(Batch(np.arange(1, len(others) + 1), links, None))
+        # not where parts count alike: halves of halves of equal rows are exact, shares of a hundredth are not
         history.at_once = 0 if problem.criterion.equal_parts else len(others)
 
 

@@ -316,6 +316,7 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
     """
     counters, done = work.counters, 0
     while True:
+        # before any search: where the first level is cut short, copies of rows may be left that no search finds
         if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
             return DONE
         if counters[N_PUSHES]:

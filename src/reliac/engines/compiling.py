@@ -35,11 +35,17 @@ bare_inside = njit(_nrt=False, **INSIDE)
 bare_inlined = njit(_nrt=False, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
 
 
+#: Threads that are watched.
+_watched: set[int] = set()
+
+
 class Watch(event.Listener):
     """Watches what a thread compiles: says so if it takes longer than a moment, and stops it on Ctrl-C.
 
-    Ctrl-C inside the compiler may be lost, or leave half a function behind. So it waits until the function at hand is
-    done; there are many, each compiled while those that call it are.
+    Ctrl-C inside the compiler may be lost, or leave half a function behind. So in the main thread it waits until the
+    function at hand is done, and other threads stop there; there are many, each compiled while those that call it are.
+    One watch a thread is enough: those inside another hear nothing. Nor do they hear of threads that a run deals work
+    out to; what is compiled there takes less than a moment.
     """
 
     def __init__(self, engine: str) -> None:
@@ -51,11 +57,17 @@ class Watch(event.Listener):
         self.stopped = False
 
     def __enter__(self) -> None:
-        self.thread = threading.get_ident()
-        event.register("numba:compile", self)
+        thread = threading.get_ident()
+        if thread not in _watched:
+            self.thread = thread
+            _watched.add(thread)
+            event.register("numba:compile", self)
 
     def __exit__(self, *_: object) -> None:
-        event.unregister("numba:compile", self)
+        if self.thread:
+            event.unregister("numba:compile", self)
+            _watched.discard(self.thread)
+            self.let_through()
 
     def notify(self, event: event.Event) -> None:
         """Hear what this thread does, and no other."""
@@ -81,10 +93,14 @@ class Watch(event.Listener):
             if self.timer is not None and not self.timer.finished.is_set():
                 self.timer.cancel()
                 self.timer = None
-            if self.handler is not None:
-                signal.signal(signal.SIGINT, self.handler)
-                self.handler = None
+            self.let_through()
         self.check()
+
+    def let_through(self) -> None:
+        """Have Ctrl-C answered as before."""
+        if self.handler is not None:
+            signal.signal(signal.SIGINT, self.handler)
+            self.handler = None
 
     def say(self) -> None:
         """Tell what goes on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -159,16 +158,15 @@ class ListEngine:
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels; searches and levels take turns."""
+        alive, stop = self.alive, self.problem.stop
+        if len(alive) <= stop.n_clusters or level >= stop.max_level:
+            return
         self._warm_up()
         counters = self.work.counters
         counters[LEVEL] = level
-        alive = self.alive
-        if len(alive) < 2:
-            return
         self.rules = make_rules(self.problem, float(self.space.weight[alive].min()))
         told = 0
-        watch = Watch(self.name) if self.problem.n_objects > FEW else nullcontext()  # the few are watched already
-        with watch, one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
+        with Watch(self.name), one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
             self.search_all(alive)
             self.touch(alive)
             status = SEARCH

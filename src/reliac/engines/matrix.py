@@ -133,7 +133,8 @@ class MatrixEngine(ListEngine):
             self._contract()
             failed = self._search_and_push(slots, columns) if push else self._search_rows(slots, columns)
         self.untouched = False
-        self._search_ties(np.sort(failed), columns)
+        if len(failed):
+            self._search_ties(np.sort(failed), columns)
 
     def _first_search(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """Scan the untouched matrix: every criterion starts in the order of the plain distances."""

@@ -191,8 +191,8 @@ def search_rows(space, lists, nodes, slots, columns, sums, rows, length, tie_fac
 def tied_rows(space, slots, columns, sums, length, tie_factor, rows, radius):
     """Find all that may tie with the nearest of some clusters, where that is more than ``length``.
 
-    ``rows`` (clusters, columns) holds their exact distances, and whatever is not below the ``radius`` of its row
-    elsewhere.
+    Below its ``radius`` a row of ``rows`` (clusters, columns) holds exact distances; what else it holds is a bound that
+    is not below the radius.
     """
     bound, place = np.empty(length), np.empty(length, np.int32)
     read_rows(space, slots, sums)
