@@ -20,7 +20,7 @@ from ..metrics import comes_in_blocks, fill_block, mirror_block
 from ..problem import Problem
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
 from .lists import SEARCH_LENGTH, ListEngine
-from .rows import fill_lists, pack_columns, push_rows, search_rows, tied_rows
+from .rows import fill_lists, measure_ties, pack_columns, push_rows, search_rows
 from .scans import CHUNK, merge_scans, scan_condensed, scan_square
 from .table import ADD, MAXIMUM, Table, flat
 
@@ -166,22 +166,21 @@ class MatrixEngine(ListEngine):
     def _search_rows(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill lists from whole rows, each thread its share."""
         pieces = self._dealt_out(slots)
-        return self._search_pieces(pieces, columns, np.empty(0))[0]
+        return self._search_pieces(pieces, columns, np.empty(0), 1)[0]
 
     def _search_ties(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
         """Fill lists for which there are more ties than a search keeps."""
-        packed, items = pack_columns(self.space, columns), len(self.space.factor)
 
-        def share(k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            sums, factor = self.sums[k][: ROWS * items].reshape(ROWS, items), self.problem.tie_factor
-            rows, radius = np.empty((len(pieces[k]), len(columns))), np.empty(len(pieces[k]))
-            tied_rows(self.space, pieces[k], packed, sums, SEARCH_LENGTH, factor, rows, radius)
-            return rows, radius
+        def share(k: int) -> NDArray[np.float64]:
+            radius = np.empty(len(pieces[k]))
+            measure_ties(self.space, pieces[k], columns, self.problem.tie_factor, rows[k], radius)
+            return radius
 
         for at in range(0, len(slots), ROWS * self.threads):  # lists are made as rows come: ties may leave no room
             pieces = self._dealt_out(slots[at : at + ROWS * self.threads])
-            for piece, found in zip(pieces, self.in_threads(share, range(len(pieces))), strict=True):
-                for r, row, radius in zip(piece, *found, strict=True):
+            _, rows, _ = self._search_pieces(pieces, columns, np.empty(0), ROWS)
+            for piece, some, radii in zip(pieces, rows, self.in_threads(share, range(len(pieces))), strict=True):
+                for r, row, radius in zip(piece, some, radii, strict=True):
                     place = np.flatnonzero(row < radius)
                     place = place[np.argsort(row[place], kind="stable")]
                     self.set_list(int(r), columns[place], row[place], float(radius))
@@ -197,7 +196,7 @@ class MatrixEngine(ListEngine):
         for start in range(0, len(slots), ROWS * self.threads):
             some = slots[start : start + ROWS * self.threads]
             pieces = np.array_split(some, min(len(some), self.threads))
-            failed, rows, hits = self._search_pieces(pieces, columns, limit)
+            failed, rows, hits = self._search_pieces(pieces, columns, limit, ROWS)
             self._push_pieces(pieces, columns, rows, limit, hits, entered)
             all_failed.append(failed)
         self.touch(columns[entered])
@@ -225,11 +224,11 @@ class MatrixEngine(ListEngine):
         self.in_threads(share, range(self.threads))
 
     def _search_pieces(
-        self, pieces: list[NDArray[np.int64]], columns: NDArray[np.int64], limit: NDArray[np.float64]
+        self, pieces: list[NDArray[np.int64]], columns: NDArray[np.int64], limit: NDArray[np.float64], n_rows: int
     ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], list[NDArray[np.bool_]]]:
-        """Search one piece in each thread; return the clusters left unproven, and for pushing rows and hits."""
+        """Search one piece in each thread; return the clusters left unproven, the last rows of each, and hits."""
         space, packed, items = self.space, pack_columns(self.space, columns), len(self.space.factor)
-        n_rows, n_chunks = ROWS if len(limit) else 1, -(-len(limit) // CHUNK)
+        n_chunks = -(-len(limit) // CHUNK)
         failed = [np.zeros(len(piece), bool) for piece in pieces]
         rows = [np.empty((min(n_rows, len(piece)), len(columns))) for piece in pieces]
         hits = [np.empty((len(row), n_chunks), bool) for row in rows]

@@ -187,27 +187,21 @@ def search_rows(space, lists, nodes, slots, columns, sums, rows, length, tie_fac
     return read
 
 
-@compiled
-def tied_rows(space, slots, columns, sums, length, tie_factor, rows, radius):
-    """Find all that may tie with the nearest of some clusters, where that is more than ``length``.
+@bare
+def measure_ties(space, slots, columns, tie_factor, rows, radius):
+    """Measure whatever may tie with the nearest of some clusters, in rows of bounds that :func:`search_rows` has kept.
 
-    Below its ``radius`` a row of ``rows`` (clusters, columns) holds exact distances; what else it holds is a bound that
-    is not below the radius.
+    Below its ``radius`` a row then holds exact distances; what else it holds is a bound that is not below the radius.
     """
-    bound, place = np.empty(length), np.empty(length, np.int32)
-    read_rows(space, slots, sums)
     for k in range(len(slots)):
-        row, best, reach = rows[k], np.inf, np.inf
-        lower_bounds(space, slots[k], columns, sums[k], row)
-        bound[:], place[:] = np.inf, -1
-        scan_values(row, 0, -1, bound, place)
-        for c in place:
-            if c >= 0:
-                best = min(best, pair_distance(space, slots[k], columns.slots[c]))
-        tied = best * tie_factor
+        row, nearest, reach = rows[k], 0, np.inf
+        for c in range(len(row)):
+            if row[c] < row[nearest]:
+                nearest = c
+        tied = pair_distance(space, slots[k], columns[nearest]) * tie_factor if row[nearest] < np.inf else 0.0
         for c in range(len(row)):
             if row[c] <= tied:
-                row[c] = pair_distance(space, slots[k], columns.slots[c]) if row[c] < np.inf else np.inf
+                row[c] = pair_distance(space, slots[k], columns[c])
             elif row[c] < reach:
                 reach = row[c]
         radius[k] = reach
