@@ -91,8 +91,8 @@ def run(problem: Problem, engine: Engine, history: History, report: Callable[[Pr
     if not history.batches and engine.name != "literal":  # which is to find them itself
         _take_equal_rows(problem, history)
         if history.batches:
-            left = problem.n_objects - history.n_links
-            report(Progress(history.last_level, left, problem.n_objects, problem.stop.n_clusters, 0.0))
+            left, seconds = problem.n_objects - history.n_links, time.monotonic() - started
+            report(Progress(history.last_level, left, problem.n_objects, problem.stop.n_clusters, seconds))
     try:
         _develop(problem, engine, history, report, started)
     except TooManyTies:

@@ -34,7 +34,6 @@ inside = njit(_nrt=True, **INSIDE)
 bare_inside = njit(_nrt=False, **INSIDE)
 bare_inlined = njit(_nrt=False, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
 
-
 #: Threads that are watched.
 _watched: set[int] = set()
 

@@ -227,7 +227,7 @@ class VectorsEngine(ListEngine):
         """Search all clusters; where rows repeat so often that ties would fill lists, the first of equal rows only.
 
         Equal rows are each other's nearest, and all of them are joined at the first level. Until then the first stands
-        in for them in the lists of others, each of them lists the first, and the first the second: that joins them, in
+        in for them in the lists of others, each of them lists the first, and the first one of them: that joins them, in
         the order in which all their links would. What they are near to besides is searched when they are one.
         """
         first = self._repeated_rows(slots)
@@ -238,7 +238,7 @@ class VectorsEngine(ListEngine):
         super().search_all(self.stand_ins)
         others = np.flatnonzero(first != np.arange(len(first)))
         nearest = first.copy()
-        nearest[first[others[::-1]]] = others[::-1]  # of several the smallest stays
+        nearest[first[others]] = others
         twins = np.flatnonzero(nearest != np.arange(len(first)))
         start = self.lists.start[twins]
         self.lists.nodes[start], self.lists.distances[start] = self.nodes.node_of[nearest[twins]], 0.0
