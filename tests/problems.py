@@ -8,6 +8,10 @@ CRITERIA = ("single", "complete", "average", "weighted", "centroid", "median", "
 REDUCIBLE = ("single", "complete", "average", "weighted", "ward")
 GEOMETRIC = ("centroid", "median", "ward")
 
+#: Shares of links that every suite runs over: none but the smallest, all, and some whose product with a count rounds
+#: up in floats (0.07 * 100 and 0.28 * 100 are a little more than 7 and 28).
+ALPHAS = (0.0, 0.07, 0.1, 0.28, 0.3, 0.7, 1.0)
+
 
 def lattice(seed: int, n: int = 24, d: int = 2, side: int = 4) -> np.ndarray:
     """Integer points in a small box: duplicates and ties everywhere."""
@@ -49,3 +53,9 @@ def tied(seed: int) -> np.ndarray:
 def tie_free(seed: int) -> np.ndarray:
     """One of the problems without ties."""
     return [blobs(seed), shrinking_chain(), np.random.default_rng(seed).normal(size=(50, 5))][seed % 3]
+
+
+def pairs(count: int = 100) -> np.ndarray:
+    """So many pairs of points far from each other, all of different lengths: as many reliable links."""
+    left = 1000.0 * np.arange(count)
+    return np.sort(np.concatenate((left, left + np.arange(1.0, count + 1))))[:, None]

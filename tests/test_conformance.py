@@ -15,12 +15,10 @@ from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from oracle import DISTANCE, join, oracle, squared
-from problems import CRITERIA, GEOMETRIC, REDUCIBLE, blobs, lattice, tie_free, tied
+from problems import ALPHAS, CRITERIA, GEOMETRIC, REDUCIBLE, blobs, lattice, pairs, tie_free, tied
 from reliac.engines import ENGINES, get_engine
 from reliac.problem import make_problem
 from replay import groups_by_level, replay
-
-ALPHAS = (0.0, 0.3, 1.0)
 
 
 @pytest.fixture(params=ENGINES)
@@ -98,6 +96,13 @@ def test_tied_given_distances_give_the_tree_of_the_definition_bit_for_bit(engine
     assert levels_of(tree) == expect(levels, root(criterion) if geometric else float)
 
 
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_share_of_100_links_is_the_whole_number_that_it_is_on_paper(engine, criterion, alpha):
+    tree = cluster(pairs(100), criterion, alpha=alpha, engine=engine, max_level=1)
+    assert tree.cluster_counts.tolist() == [200, 200 - max(1, round(100 * alpha))]
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_lattices_with_weights_give_the_tree_of_the_definition_bit_for_bit(engine, criterion):
     X, weights = lattice(3), np.random.default_rng(3).integers(1, 5, size=24)
@@ -121,7 +126,7 @@ def test_euclidean_heights_are_roots_of_what_is_compared(engine, criterion):
 @given(
     points=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=14),
     criterion=st.sampled_from(CRITERIA),
-    alpha=st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+    alpha=st.sampled_from(ALPHAS),
     name=st.sampled_from(sorted(ENGINES)),
 )
 def test_no_counterexample_on_integer_points(points, criterion, alpha, name):
@@ -151,7 +156,7 @@ def test_early_stopping_gives_the_first_levels_of_the_definition(engine, criteri
     assert levels_of(tree) == expect(oracle(criterion, X, **rule))
 
 
-@pytest.mark.parametrize("alpha", [0.3, 1.0])
+@pytest.mark.parametrize("alpha", [alpha for alpha in ALPHAS if alpha])
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("seed", range(3))
 def test_any_order_of_rows_gives_the_same_tree(engine, criterion, alpha, seed):

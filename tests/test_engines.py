@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
-from problems import CRITERIA, GEOMETRIC, blobs, grid, lattice
+from problems import ALPHAS, CRITERIA, GEOMETRIC, blobs, grid, lattice
 from reliac.engines import ENGINES, choose, get_engine
 from reliac.engines.base import TooManyTies
 from reliac.problem import make_problem
@@ -130,7 +130,8 @@ def test_one_and_two_threads_give_the_same_bits(engine, criterion, monkeypatch):
 @pytest.mark.parametrize("engine", FAST)
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize(
-    "options", [{"alpha": 0.0}, {"alpha": 0.5}, {"n_clusters": 7}, {"max_level": 3}, {"max_distance": 9.0}]
+    "options",
+    [*({"alpha": alpha} for alpha in ALPHAS[:-1]), {"n_clusters": 7}, {"max_level": 3}, {"max_distance": 9.0}],
 )
 def test_alpha_and_early_stopping_hold_at_size(engine, criterion, options):
     X = few_if_parts_count_alike(lattice(4, n=400, d=3, side=9), criterion)
@@ -196,7 +197,7 @@ def test_given_distances_of_zero_need_not_mean_equal_objects(engine, criterion, 
 
 @pytest.mark.parametrize("engine", FAST)
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("alpha", ALPHAS)
 def test_many_equal_rows_give_the_literal_engines_links_bit_for_bit(engine, criterion, alpha):
     X = np.repeat([[0.0], [1.0], [3.0], [70.0]], [60, 2, 45, 1], axis=0)[np.random.default_rng(1).permutation(108)]
     fast, literal = both(engine, X, criterion, alpha=alpha)

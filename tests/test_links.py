@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reliac.links import Links, groups_of, joining_links, level_out, reliable_links, smallest_share
+from reliac.links import Links, groups_of, joining_links, level_out, reliable_links, share_count, smallest_share
 
 
 def links(*rows):
@@ -32,6 +32,13 @@ def test_indices_near_the_largest_product_do_not_overflow():
 def test_alpha_keeps_the_smallest_share_and_what_ties_with_its_last(alpha, kept):
     five = links((6, 7, 3), (0, 1, 1), (4, 5, 2), (2, 3, 2), (8, 9, 4))
     assert len(smallest_share(five, alpha, 1.0).p) == kept
+
+
+@pytest.mark.parametrize(
+    ("alpha", "count"), [(0.07, 7), (0.1, 10), (0.28, 28), (0.3, 30), (0.7, 70), (1.0, 100), (1e-9, 1)]
+)
+def test_a_share_of_100_links_is_not_rounded_up_by_the_product(alpha, count):
+    assert share_count(alpha, 100) == count
 
 
 def test_alpha_zero_breaks_ties_by_the_smallest_pair_of_indices():

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import pdist, squareform
 
-from problems import blobs, grid, lattice, shrinking_chain, tie_free, tied, twins
+from problems import ALPHAS, blobs, grid, lattice, shrinking_chain, tie_free, tied, twins
 from reliac.engines import trees
 from reliac.engines.base import TooManyTies
 from reliac.engines.kdtree import edges_of_points
@@ -24,7 +24,6 @@ from reliac.engines.sweeps import edges_by_products
 from reliac.links import groups_of
 from reliac.problem import make_problem
 
-ALPHAS = (0.0, 0.05, 0.3, 1.0)
 STOPS = ({}, {"n_clusters": 5}, {"max_level": 2}, {"max_distance": 2.0})
 NAMES = ("sqeuclidean", "euclidean", "cosine")
 
@@ -198,7 +197,7 @@ def test_larger_tie_free_data_have_the_heights_of_scipy(d, metric):
 @pytest.mark.parametrize("d", [2, 16])
 def test_larger_lattices_with_duplicates_are_those_of_the_literal_engine(d):
     X = np.random.default_rng(d).integers(0, 60 if d == 2 else 2, size=(2600, d)).astype(float)
-    for alpha in (0.3, 1.0):
+    for alpha in ALPHAS[1:]:
         problem = make_problem(X, "single", alpha=alpha)
         assert links_of(SpanningEngine(problem)) == [(*link,) for link in links_of(LiteralEngine(problem))]
 

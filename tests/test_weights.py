@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reliac
-from problems import CRITERIA, lattice
+from problems import ALPHAS, CRITERIA, lattice
 from replay import groups_by_level
 
 
@@ -18,7 +18,7 @@ def levels(tree, row_of_object):
     ]
 
 
-@pytest.mark.parametrize("alpha", [0.3, 1.0])
+@pytest.mark.parametrize("alpha", ALPHAS[1:])
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_row_of_weight_three_counts_as_three_equal_rows_that_have_joined_already(criterion, seed, alpha):

@@ -15,7 +15,7 @@ import numpy as np
 
 from .candidates import DONE, PAUSE
 from .compiling import compiled
-from .reliable import top
+from .reliable import count_of_share, top
 
 #: Edges (i, j) with i < j sorted by weight, i, j. ``rank`` numbers the weights, ``copies`` says how many links an edge
 #: stands for. ``child`` (E, 2): the parts that it links; ``group``: the part that they make. Parts are nodes: clusters
@@ -254,7 +254,7 @@ def take_share(nest, state, alpha, max_value):
     for e, _, key, pair in new_links(nest, state):
         push_link(nest, state, e, key, pair)
         state.counters[N_RELIABLE] += nest.copies[e]
-    wanted = int(np.ceil(alpha * state.counters[N_RELIABLE]))
+    wanted = count_of_share(alpha, state.counters[N_RELIABLE])
     taken, count, links = 0, 0, np.empty((16, 4), np.int64)
     while state.counters[N_HEAP]:
         e = state.heap[0]
