@@ -12,8 +12,8 @@ import numpy as np
 from measure import machine, mixture, real, table
 from scipy.spatial.distance import pdist
 
-from reliac.engines import choose
-from reliac.problem import Problem, make_problem
+from reliac.engines.choice import choose
+from reliac.input.problem import Problem, make_problem
 
 
 def generators(n: int) -> dict[str, np.ndarray]:

@@ -20,8 +20,8 @@ import numpy as np
 import reliac
 from reliac import datasets
 from reliac.evaluate import scores
-from reliac.reproduction.published import PUBLISHED, Place
-from reliac.reproduction.settings import Objects
+from reliac.reproduction.tables.published import PUBLISHED, Place
+from reliac.reproduction.tables.readings import Objects
 
 PARTS = ((), ("headers",), ("headers", "footers"), ("headers", "footers", "quotes"))
 GRID: dict[str, tuple[Any, ...]] = {

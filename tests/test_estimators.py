@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reliac
-from reliac import ReliableAgglomerativeClustering, ReliableOutlierDetector, scoring
+from reliac import ReliableAgglomerativeClustering, ReliableOutlierDetector
+from reliac.tree import placing as scoring
 
 SHARED = ("ward", "complete", "average", "single")
 ALL = (*SHARED, "weighted", "centroid", "median")

@@ -11,11 +11,11 @@ _HOMES = {
     "cluster": "api",
     "linkage": "api",
     "load": "api",
-    "ClusterTree": "tree",
+    "ClusterTree": "tree.clustertree",
     "DatasetError": "errors",
     "Interrupted": "errors",
     "NotEuclideanWarning": "errors",
-    "Progress": "history",
+    "Progress": "run.history",
     "ReliableAgglomerativeClustering": "estimators",
     "ReliableOutlierDetector": "estimators",
 }
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from .errors import NotEuclideanWarning as NotEuclideanWarning
     from .estimators import ReliableAgglomerativeClustering as ReliableAgglomerativeClustering
     from .estimators import ReliableOutlierDetector as ReliableOutlierDetector
-    from .history import Progress as Progress
-    from .tree import ClusterTree as ClusterTree
+    from .run.history import Progress as Progress
+    from .tree.clustertree import ClusterTree as ClusterTree
 
 
 def __getattr__(name: str) -> Any:

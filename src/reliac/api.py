@@ -9,16 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from . import views
-from .criteria import get_criterion
-from .distances import to_square
+from .algorithm.criteria import get_criterion
 from .files import read_bytes
-from .history import Progress
-from .metrics import MetricLike, pairwise
-from .problem import Problem, make_problem
-from .runs import cluster_problem
-from .storage import read
-from .tree import ClusterTree
+from .input.distances import to_square
+from .input.metrics import MetricLike, pairwise
+from .input.problem import Problem, make_problem
+from .run.history import Progress
+from .run.solve import cluster_problem
+from .tree import views
+from .tree.clustertree import ClusterTree
+from .tree.storage import read
 
 CriterionName = Literal["single", "complete", "average", "weighted", "centroid", "median", "ward"]
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .tree import ClusterTree
+    from .tree.clustertree import ClusterTree
 
 
 def explain(given: str, allowed: str, next_step: str) -> str:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
+from .algorithm.criteria import get_criterion
 from .api import cluster
-from .criteria import get_criterion
 from .errors import explain
-from .metrics import MetricLike, canonical_metric
-from .options import check_count, check_number
-from .scoring import climber, distances_to_training, row_fingerprints
-from .tables import check_finite, check_unmasked, is_frame, is_sparse, to_numbers
-from .tree import ClusterTree
+from .input.metrics import MetricLike, canonical_metric
+from .input.numbers import check_finite, check_unmasked, is_frame, is_sparse, to_numbers
+from .input.options import check_count, check_number
+from .tree.clustertree import ClusterTree
+from .tree.placing import climber, distances_to_training, row_fingerprints
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

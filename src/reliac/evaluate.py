@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .api import cluster
-from .distances import check_given
 from .errors import explain
-from .metrics import MetricLike
-from .options import check_count, check_number
-from .problem import make_problem
-from .runs import cluster_problem
-from .tree import ClusterTree, Order
+from .input.distances import check_given
+from .input.metrics import MetricLike
+from .input.options import check_count, check_number
+from .input.problem import make_problem
+from .run.solve import cluster_problem
+from .tree.clustertree import ClusterTree, Order
 
 #: Options of cluster() that say how to run and not what.
 _RUN_OPTIONS = ("engine", "n_jobs", "progress", "checkpoint")

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria import Floats, join_weights, link_distance
-from ..links import Groups, Indices, Links, components, joining_links
-from ..problem import Problem
-from .base import Batch
+from ..algorithm.contract import Batch
+from ..algorithm.criteria import Floats, join_weights, link_distance
+from ..algorithm.links import Groups, Indices, Links, components, joining_links
+from ..input.problem import Problem
 
 #: Rows are searched in blocks of about this many numbers.
 BLOCK = 2**22
@@ -25,7 +25,7 @@ MANY_TIES = 32
 
 
 class LiteralEngine:
-    """One table of stored pair numbers (see :mod:`reliac.criteria`), one weight per cluster."""
+    """One table of stored pair numbers (see :mod:`reliac.algorithm.criteria`), one weight per cluster."""
 
     name = "literal"
 
@@ -79,7 +79,7 @@ class LiteralEngine:
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Run the loop of the paper."""
-        from ..algorithm import step_by_step
+        from ..algorithm.loop import step_by_step
 
         return step_by_step(self.problem, self, level)
 

@@ -6,6 +6,6 @@
 from __future__ import annotations
 
 from .experiment import Stopped, names, reproduce
-from .report import Report
+from .report.report import Report
 
 __all__ = ["Report", "Stopped", "names", "reproduce"]

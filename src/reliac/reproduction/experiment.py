@@ -12,12 +12,12 @@ from typing import Any
 from .. import datasets as library
 from ..datasets import Dataset
 from ..errors import DatasetError, explain, unknown_name
-from . import chapters
-from .protocols import NOT_PUBLIC, PROTOCOLS, Bench, Cell, ExtendedRow, cells_without_data
-from .published import DATASETS
-from .report import Report, facts, make_folder
-from .sections import Section
-from .settings import NEWS
+from .report.parts import Section
+from .report.report import Report, facts, make_folder
+from .tables import sections as chapters
+from .tables.protocols import NOT_PUBLIC, PROTOCOLS, Bench, Cell, ExtendedRow, cells_without_data
+from .tables.published import DATASETS
+from .tables.readings import NEWS
 
 NOT_AT_HAND = "its file is not at hand"
 STOPPED = "Ctrl-C ended the run early: what follows is what was done before."

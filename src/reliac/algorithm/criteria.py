@@ -1,0 +1,147 @@
+"""The seven criteria, one row each, and the one formula that all of them share.
+
+A cluster ``p`` carries a weight ``w_p``. For each pair of clusters one number ``s_pq`` is stored:
+
+* reduction ``min`` or ``max``: the distance itself;
+* reduction ``add``: the sum of ``w_i w_j d_ij`` over all object pairs, including ``s_pp`` inside the cluster.
+
+Joining a group only ever reduces rows of that table, so nothing depends on the order of the parts, and the
+distance is computed from sums with a single division. On integer data the sums are exact, so distances that
+are equal on paper are equal in floats.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import unknown_name
+
+Floats = NDArray[np.floating[Any]]
+
+#: Odd weights above this are divided out; below it, sums over equal parts stay exact on integer data.
+LARGEST_ODD_WEIGHT = 2**20
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """How the distance of two clusters follows from the distances of their objects."""
+
+    name: str
+    reduction: np.ufunc  # minimum, maximum or add
+    equal_parts: bool  # the parts of a group count alike, whatever their sizes
+    offset: bool  # take off the spread inside both clusters: the distance of two representatives
+    by_size: bool  # multiply by |p||q|/(|p|+|q|)
+    reducible: bool  # a join never comes closer to a third cluster than the nearer of its parts was
+    formula: str
+    source: str
+
+    @property
+    def geometric(self) -> bool:
+        """Whether the criterion speaks of points, and so needs squared Euclidean distances."""
+        return self.offset
+
+    @property
+    def height_factor(self) -> float:
+        """What the squared distance is multiplied by before the root that gives SciPy's heights."""
+        return 2.0 if self.by_size else 1.0
+
+
+_ROWS = (
+    Criterion("single", np.minimum, False, False, False, True, "min d(i, j)", "Sneath 1957"),
+    Criterion("complete", np.maximum, False, False, False, True, "max d(i, j)", "Lance and Williams 1967"),
+    Criterion("average", np.add, False, False, False, True, "mean of d(i, j)", "Sokal and Michener 1958"),
+    Criterion("weighted", np.add, True, False, False, True, "plain mean of the parts' distances", "McQuitty 1966"),
+    Criterion("centroid", np.add, False, True, False, False, "||m_p - m_q||^2, m the mean", "Gower 1967"),
+    Criterion(
+        "median",
+        np.add,
+        True,
+        True,
+        False,
+        False,
+        "||m_p - m_q||^2, m the mean of the parts' m",
+        "Gower 1967",
+    ),
+    Criterion("ward", np.add, False, True, True, True, "|p||q|/(|p|+|q|) ||m_p - m_q||^2", "Ward 1963"),
+)
+
+CRITERIA: dict[str, Criterion] = {row.name: row for row in _ROWS}
+
+
+def get_criterion(name: object) -> Criterion:
+    """Return the row of a criterion by name."""
+    if isinstance(name, str) and name in CRITERIA:
+        return CRITERIA[name]
+    raise ValueError(unknown_name("criterion", name, CRITERIA))
+
+
+def link_distance(
+    criterion: Criterion, stored: Floats, spread_p: Floats, spread_q: Floats, weight_p: Floats, weight_q: Floats
+) -> Floats:
+    """Turn stored pair numbers ``s_pq`` into distances; shapes broadcast."""
+    if criterion.reduction is not np.add:
+        return stored
+    return distance_from_sums(stored, spread_p, spread_q, weight_p, weight_q, criterion.offset, criterion.by_size)
+
+
+def distance_from_sums(
+    stored: Floats,
+    spread_p: Floats,
+    spread_q: Floats,
+    weight_p: Floats,
+    weight_q: Floats,
+    offset: bool,
+    by_size: bool,
+) -> Floats:
+    """Give the distance that sums over object pairs stand for; the same bits for (p, q) and (q, p).
+
+    Without offset: ``s_pq / (w_p w_q)``. With offset, over one common denominator:
+    ``(2 w_p w_q s_pq - (w_q^2 s_pp + w_p^2 s_qq)) / (2 (w_p w_q)^2)``, times ``w_p w_q / (w_p + w_q)`` by size.
+    Never below zero: on distances that no points can have, the representatives count as coinciding. Compiled as it
+    stands by the fast engines.
+    """
+    product = weight_p * weight_q
+    if not offset:
+        return stored / product
+    numerator = 2.0 * product * stored - (weight_q**2 * spread_p + weight_p**2 * spread_q)
+    if by_size:
+        return np.maximum(numerator / (2.0 * product * (weight_p + weight_q)), 0.0)
+    return np.maximum(numerator / (2.0 * product * product), 0.0)
+
+
+def join_weights(
+    criterion: Criterion, weights: Floats, starts: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the factor of every part in its group's sums, and every group's weight.
+
+    ``weights`` holds the parts' weights group after group, ``starts`` where each group begins. By objects every
+    factor is 1 and weights add up. With equal parts see :func:`equal_shares`.
+    """
+    if not criterion.equal_parts:
+        return np.ones(len(weights)), np.add.reduceat(weights, starts)
+    shares = [equal_shares(part) for part in np.split(weights, starts[1:])]
+    return np.concatenate([factors for factors, _ in shares]), np.array([weight for _, weight in shares])
+
+
+def equal_shares(weights: Floats) -> tuple[NDArray[np.float64], float]:
+    """Give the factors and the joint weight that make the parts of one group count alike.
+
+    The weights are brought to their least common multiple; a power of two that all share cancels, so weights
+    stay small odd integers and a pair of equal weights is halved exactly. Compiled as it stands by the fast engines.
+    """
+    multiple = 1
+    for weight in weights:
+        multiple *= int(weight) // math.gcd(multiple, int(weight))
+        if multiple > LARGEST_ODD_WEIGHT:
+            return np.asarray(1.0 / (len(weights) * weights)), 1.0
+    total = multiple * len(weights)
+    power = total & -total
+    factors = np.asarray(multiple / weights / power)
+    if total // power > LARGEST_ODD_WEIGHT:
+        return factors * power / total, 1.0
+    return factors, float(total // power)

@@ -1,0 +1,33 @@
+"""The loop of the paper (Algorithm 1): levels, alpha, stopping. It does not know where the data lives.
+
+Engines that answer step by step use it as it stands. The fast engines run the same loop in compiled code
+(:mod:`reliac.engines.lists.levels`), because levels that join a single pair must not cost a round trip each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..input.problem import Problem
+from .contract import Batch, SteppingEngine
+from .links import groups_of, joining_links, level_out, reliable_links, smallest_share
+
+
+def step_by_step(problem: Problem, engine: SteppingEngine, level: int) -> Iterator[Batch]:
+    """Develop the clusters level by level until one is left or a stopping rule holds."""
+    n, stop = problem.n_objects, problem.stop
+    while engine.n_clusters > stop.n_clusters and level < stop.max_level:
+        links = reliable_links(engine.nearest(), n)
+        links = smallest_share(links, problem.alpha, problem.tie_factor)
+        links = links.take(problem.heights(links.distance) <= stop.max_distance)
+        if problem.tie_tolerance:
+            links = level_out(links, n)
+        links = joining_links(links, n).take(slice(0, engine.n_clusters - stop.n_clusters))
+        if not len(links.p):
+            break
+        level += 1
+        pairs = engine.object_links(links) if problem.criterion.reduction is np.minimum else None
+        yield Batch(np.full(len(links.p), level), links, pairs)
+        engine.join(groups_of(links, n))

@@ -1,0 +1,185 @@
+"""The columns of a file -> a table: which column names the rows, which labels them, which hold numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import explain, unknown_name
+from ..input.distances import agreeing_names
+from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_number, titles_as_names
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The numbers of a file with the names of its columns; names, classes and weights of its rows if it has them."""
+
+    numbers: NDArray[Any]
+    columns: tuple[str, ...]
+    names: Names | None = None
+    labels: Names | None = None
+    weights: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What the user says about a file; None and () leave it to the file."""
+
+    header: bool | None = None
+    name_column: str | None = None
+    label_column: str | None = None
+    weights_column: str | None = None
+    skip_columns: Sequence[str] = ()
+    distances: bool = False  # the numbers are distances of objects, not vectors
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that the user speaks of by name."""
+        asked = {self.name_column, self.label_column, self.weights_column, *self.skip_columns}
+        return {column for column in asked if column and not is_number(column)}
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """The columns of a file as they stand, before anyone says which are names, labels or numbers."""
+
+    columns: list[str]
+    cells: Sequence[Any]  # for each column a list of texts or an array
+    lines: list[int] | None = None  # the line of the file where each row starts
+    header: bool = False
+    index: int | None = None  # a column that only names the rows and is never data
+    block: NDArray[Any] | None = None  # the same cells as one array, where the file holds one
+
+
+def make_table(sheet: Sheet, choices: Choices) -> Table:
+    """Tell names, labels and numbers apart."""
+    labels_at, names_at, weights_at = (
+        None if column is None else find_column(sheet.columns, column)
+        for column in (choices.label_column, choices.name_column, choices.weights_column)
+    )
+    apart = {find_column(sheet.columns, column) for column in choices.skip_columns} | {labels_at, weights_at}
+    if names_at is None:
+        names_at = sheet.index if sheet.index is not None else _first_column_of_names(sheet, apart)
+    apart |= {names_at, sheet.index}
+    kept = [place for place in range(len(sheet.columns)) if place not in apart]
+    if not kept:
+        raise ValueError(
+            explain(
+                f"No column of numbers is left of {', '.join(sheet.columns)}",
+                "at least one column besides names, labels, weights and skipped ones",
+                "check --name-column, --label-column, --weights-column and --skip-column",
+            )
+        )
+    if sheet.block is not None and len(kept) == len(sheet.columns):
+        numbers = sheet.block
+    else:
+        numbers = np.column_stack([_numbers_of(sheet, place) for place in kept])
+    check_no_gaps(numbers, [sheet.columns[place] for place in kept], sheet.lines)
+    names = None if names_at is None else _texts(sheet, names_at)
+    labels = None if labels_at is None else _texts(sheet, labels_at, complete=True)
+    weights = None if weights_at is None else _numbers_of(sheet, weights_at)
+    table = Table(numbers, tuple(sheet.columns[place] for place in kept), names, labels, weights)
+    if not choices.distances:
+        return table
+    return _as_distances(table, titled=sheet.header and choices.name_column is None)
+
+
+def _first_column_of_names(sheet: Sheet, apart: set[int | None]) -> int | None:
+    """Return the first column if it holds distinct words and no number."""
+    cells = sheet.cells[0] if sheet.columns else []
+    if 0 in apart or len(sheet.columns) < 2 or not isinstance(cells, list):
+        return None
+    return 0 if are_names(cells) else None
+
+
+def _numbers_of(sheet: Sheet, place: int) -> NDArray[Any]:
+    """Return one column as numbers, or name the first cell that is none."""
+    cells = sheet.cells[place]
+    if not isinstance(cells, list):
+        return np.asarray(cells)
+    try:
+        if "_" not in "".join(cells):
+            return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
+    except ValueError:
+        pass
+    row = next(row for row, cell in enumerate(cells) if not is_number(cell))
+    column, cell = sheet.columns[place], cells[row].strip()
+    if cell.lower() in MISSING:
+        raise ValueError(_missing(_place(row, column, sheet.lines), repr(cell) if cell else "empty"))
+    shown = cell if len(cell) <= 40 else cell[:37] + "..."
+    raise ValueError(
+        explain(
+            f"Column {column!r} is not numeric: {shown!r} at {_place(row, None, sheet.lines)}",
+            "numbers in every column",
+            "pass --label-column, --name-column or --skip-column for a column of text, or correct the cell "
+            "(write 1000, not 1,000)",
+        )
+    )
+
+
+def _place(row: int, column: str | None, lines: list[int] | None) -> str:
+    line = "" if lines is None else f" (line {lines[row]})"
+    return f"row {row + 1}{line}" + ("" if column is None else f", column {column!r}")
+
+
+def _missing(where: str, what: str) -> str:
+    return explain(
+        f"A value is missing or not finite: {what} at {where}", "finite numbers", "drop the row, or fill the gap"
+    )
+
+
+def check_no_gaps(numbers: NDArray[Any], columns: Sequence[str] | None, lines: list[int] | None) -> None:
+    """Refuse NaN and infinity, naming row, line and column, counted from 1."""
+    found = first_not_finite(numbers)
+    if found is not None:
+        (row, *column), value = found
+        raise ValueError(_missing(_place(row, columns[column[0]] if columns and column else None, lines), str(value)))
+
+
+def _texts(sheet: Sheet, place: int, complete: bool = False) -> Names:
+    """Return one column as texts; ``complete`` refuses empty ones."""
+    texts = [str(cell).strip() for cell in sheet.cells[place]]
+    if complete and "" in texts:
+        raise ValueError(_missing(_place(texts.index(""), sheet.columns[place], sheet.lines), "empty"))
+    return np.array(texts, dtype=np.str_)
+
+
+def _as_distances(table: Table, titled: bool) -> Table:
+    """Read the titles above a square matrix as names; make one line or one column of distances condensed."""
+    rows, columns = table.numbers.shape
+    if rows == columns:
+        titles = titles_as_names(table.columns) if titled else None
+        return replace(table, names=agreeing_names(table.names, titles))
+    condensed = table.labels is None and table.weights is None and 1 in (rows, columns)
+    if condensed and math.isqrt(8 * rows * columns + 1) ** 2 == 8 * rows * columns + 1:
+        return Table(table.numbers.ravel(), ())
+    return table
+
+
+def find_column(columns: Sequence[str], wanted: str) -> int:
+    """Return the place of a column given by name, or by position: 1 is the first, -1 the last."""
+    count = columns.count(wanted)
+    if count > 1:
+        raise ValueError(
+            explain(f"{count} columns are named {wanted!r}", "a name that occurs once", "give its position: 1, 2, ...")
+        )
+    if count:
+        return columns.index(wanted)
+    try:
+        position = int(wanted)
+    except ValueError:
+        raise ValueError(unknown_name("column", wanted, columns)) from None
+    if position == 0 or abs(position) > len(columns):
+        raise ValueError(
+            explain(
+                f"Column {position} of {len(columns)}",
+                f"1 to {len(columns)}, or -1 to -{len(columns)} from the end",
+                "count from 1, or give the column's name",
+            )
+        )
+    return position - 1 if position > 0 else len(columns) + position

@@ -1,0 +1,140 @@
+"""The registry of engines, and the choice between them: which one, why, and whether it fits into memory."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import NamedTuple
+
+from ..algorithm.contract import Engine
+from ..errors import explain, unknown_name
+from ..input.problem import Problem
+from ..machine import free_memory
+
+#: name -> where the class lives; imported only when chosen. ``auto`` tries them from the last to the first.
+ENGINES: dict[str, tuple[str, str]] = {
+    "literal": ("reliac.engines.literal", "LiteralEngine"),
+    "disk": ("reliac.engines.matrix.disk", "DiskEngine"),
+    "matrix": ("reliac.engines.matrix.engine", "MatrixEngine"),
+    "vectors": ("reliac.engines.vectors.engine", "VectorsEngine"),
+    "spatial": ("reliac.engines.vectors.spatial", "SpatialEngine"),
+    "dense": ("reliac.engines.dense.engine", "DenseEngine"),
+    "spanning": ("reliac.engines.spanning.engine", "SpanningEngine"),
+}
+
+#: Up to so many objects the plain engine is quick enough not to wait for compiled code to load ...
+SMALL = 1500
+
+#: ... unless compiled code is loaded already: then only so few.
+TINY = 200
+
+#: Pairs of objects that the plain engine compares in the time that loading compiled code takes.
+WORTH_LOADING = 8_000_000
+
+#: Less memory than this is always there: nobody is asked.
+LITTLE = 2**26
+
+#: Pairs of small inputs that the plain engine was chosen for, in this process.
+_plain_pairs = 0
+
+
+class Choice(NamedTuple):
+    """An engine and why it was chosen."""
+
+    engine: type[Engine]
+    reason: str
+
+
+def get_engine(name: object) -> type[Engine]:
+    """Return an engine's class by name."""
+    if not isinstance(name, str) or name not in ENGINES:
+        raise ValueError(unknown_name("engine", name, [*ENGINES, "auto"]))
+    module, attribute = ENGINES[name]
+    engine: type[Engine] = getattr(import_module(module), attribute)
+    return engine
+
+
+def choose(problem: Problem, engine: str = "auto") -> Choice:
+    """Choose an engine for the problem, or take the named one; refuse at once what cannot fit into memory."""
+    if engine != "auto":
+        return _asked_for(problem, get_engine(engine))
+    n = problem.n_objects
+    if n <= TINY or (n <= SMALL and not _worth_loading(n)):
+        return _asked_for(problem, get_engine("literal"), f"{n} objects: the plain engine is quick enough")
+    passed_over: list[str] = []
+    for name in reversed(ENGINES):
+        candidate = get_engine(name)
+        why_not = candidate.refuses(problem)
+        if why_not is None and not candidate.suits(problem):
+            why_not = "it would be slower"
+        if why_not is None and n <= SMALL and not candidate.ready():
+            why_not = "it would have to be compiled"
+        memory = 0 if why_not else candidate.memory(problem)
+        if memory > LITTLE and memory > (free := free_memory()):
+            why_not = f"it needs {_gib(memory)}, {_gib(free)} are free"
+        if why_not is None:
+            reason = f"{n} objects, about {_gib(memory)}"
+            return Choice(candidate, "; ".join([reason, *passed_over[-1:]]))
+        passed_over.append(f"not {name}: {why_not}")
+    raise MemoryError(
+        explain(
+            f"{n} objects fit into no engine ({'; '.join(passed_over)})",
+            f"what needs less than the {_gib(free_memory())} that are free",
+            _what_would_fit(problem),
+        )
+    )
+
+
+def relief(problem: Problem) -> Choice:
+    """Choose who goes on where ties have overwhelmed an engine: one that does without lists of them, if it fits."""
+    dense = get_engine("dense")
+    if problem.alpha == 0.0 and dense.refuses(problem) is None and dense.memory(problem) < free_memory():
+        return _asked_for(problem, dense)
+    return _asked_for(problem, get_engine("literal"))
+
+
+def _worth_loading(n: int) -> bool:
+    """Tell whether compiled code is loaded, or small inputs have by now cost as much time as loading it does."""
+    global _plain_pairs
+    if "reliac.engines.lists.levels" in sys.modules or _plain_pairs >= WORTH_LOADING:
+        return True
+    _plain_pairs += n * n
+    return False
+
+
+def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for") -> Choice:
+    why_not = engine.refuses(problem)
+    if why_not:
+        others = [name for name in ENGINES if get_engine(name).refuses(problem) is None]
+        raise ValueError(
+            explain(
+                f"The {engine.name} engine cannot do this: {why_not}",
+                f"engines {', '.join(others)}",
+                "use engine='auto'",
+            )
+        )
+    memory = engine.memory(problem)
+    free = free_memory() if memory > LITTLE else LITTLE
+    if memory > free:
+        raise MemoryError(
+            explain(
+                f"The {engine.name} engine needs about {_gib(memory)} for {problem.n_objects} objects, "
+                f"and {_gib(free)} are free",
+                f"up to about {int(problem.n_objects * (free / memory) ** 0.5)} objects here",
+                _what_would_fit(problem),
+            )
+        )
+    return Choice(engine, reason)
+
+
+def _what_would_fit(problem: Problem) -> str:
+    if problem.vectors is not None:
+        return (
+            "use criterion 'ward', or 'average' with metric 'sqeuclidean' or 'cosine', which need no matrix, "
+            "or cluster a sample of the rows"
+        )
+    return "pass the distances as float32 or condensed, pass vectors instead, or cluster a sample"
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB"

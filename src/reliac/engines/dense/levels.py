@@ -1,0 +1,356 @@
+"""A square matrix of stored numbers, reduced in place level by level: the compiled side of the dense engine.
+
+Clusters go by place, their row and column in the matrix, in the order of their first objects. Places of clusters
+that are gone hold infinity, and when many are gone the matrix is packed. Rows are padded to whole chunks, so that
+every pass over a row runs in vector instructions.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ..compiled.loading import compiled, inside
+from ..compiled.scanning import nearest_in
+from ..compiled.step import groups_of_links, some_of, sorted_links, untie
+from ..lists.entries import shares_of_parts
+from ..matrix.items import ADD, MAXIMUM, from_sums
+from .filling import padded_width
+
+#: Pack the matrix when this share of its places is left.
+PACK = 0.7
+
+#: Numbers of a row that are read in the time of one in a column.
+STRIDE = 16
+
+#: Fewer places than this are not packed any more.
+FEWEST = 64
+
+#: ``stored`` lies flat, ``width`` numbers a row; the diagonal is infinite, sums inside a cluster are its ``spread``.
+#: ``best``: distance of the nearest, minus infinity for a place that is free; ``tied``: it may not be the only one.
+Square = namedtuple("Square", "stored slot weight spread best nearest tied looked reduction offset by_size equal_parts")
+
+#: What the levels leave: links, and the places whose rows were ``searched`` last; ``mark`` tells what to do with a row.
+Steps = namedtuple("Steps", "p q distance level searched mark row scratch counters")
+
+#: Places in Steps.counters.
+N_ALIVE, N_PLACES, WIDTH, LEVEL, N_LINKS, N_SEARCHED = range(6)
+
+#: Marks of places: no cluster any more; nothing changed; the nearest was joined; a new cluster.
+FREE, KEPT, LEFT, NEW = -1, 0, 1, 2
+
+
+@inside
+def distances_of(square, r, width, out):
+    """Return the distances of one cluster to all places, infinite to itself and to free ones. O(width)."""
+    stored = square.stored[r * width : (r + 1) * width]
+    if square.reduction != ADD:
+        return stored
+    weight, spread = square.weight, square.spread
+    w, s = weight[r], spread[r]
+    if not square.offset:
+        for c in range(width):
+            out[c] = from_sums(stored[c], s, spread[c], w, weight[c], False, False)
+    elif square.by_size:
+        for c in range(width):
+            out[c] = from_sums(stored[c], s, spread[c], w, weight[c], True, True)
+    else:
+        for c in range(width):
+            out[c] = from_sums(stored[c], s, spread[c], w, weight[c], True, False)
+    return out[:width]
+
+
+@inside
+def meet(best, nearest, tied, r, values, tie_factor):
+    """Tell all others how near a new cluster is: it may be nearer than their nearest, or as near."""
+    hits = 0
+    for c in range(len(values)):
+        hits += values[c] <= best[c] * tie_factor
+    if not hits:
+        return
+    for c in range(len(values)):
+        if values[c] <= best[c] * tie_factor:
+            nearer = values[c] < best[c]
+            tied[c] = not nearer or tie_factor > 1.0
+            if nearer:
+                best[c], nearest[c] = values[c], r
+
+
+@inside
+def search_row(square, steps, r, tie_factor):
+    """Find the nearest of one cluster; if it is new, let it meet the others. O(width)."""
+    best, nearest, tied = square.best, square.nearest, square.tied
+    values = distances_of(square, r, steps.counters[WIDTH], steps.row)
+    best[r], nearest[r], tied[r] = nearest_in(values, tie_factor, steps.scratch)
+    if steps.mark[r] == NEW:
+        meet(best, nearest, tied, r, values, tie_factor)
+    steps.mark[r] = KEPT
+    steps.searched[steps.counters[N_SEARCHED]] = r
+    steps.counters[N_SEARCHED] += 1
+
+
+@compiled
+def search_all(square, steps, tie_factor):
+    """Search the rows of all clusters: how the levels begin."""
+    steps.counters[N_SEARCHED] = 0
+    for r in range(steps.counters[N_PLACES]):
+        if steps.mark[r] != FREE:
+            steps.mark[r] = KEPT
+            search_row(square, steps, r, tie_factor)
+
+
+@inside
+def rows_to_look_at(square, steps, alpha):
+    """Return the clusters whose links may be taken: those just searched, or all; for the smallest link only its first.
+
+    With alpha = 1 a link between two clusters that were not searched was there at the level before, and was taken.
+    """
+    counters, best = steps.counters, square.best
+    if alpha == 1.0:
+        return steps.searched[: counters[N_SEARCHED]]
+    rows, count, smallest = np.empty(counters[N_PLACES], np.int64), 0, np.inf
+    for r in range(len(rows)):
+        if best[r] == -np.inf or (alpha == 0.0 and best[r] >= smallest):
+            continue
+        if alpha == 0.0:
+            count, smallest = 0, best[r]
+        rows[count] = r
+        count += 1
+    return rows[:count]
+
+
+@inside
+def with_room(values, count, more):
+    """Copy the first values into an array of more."""
+    result = np.empty(len(values) + more, values.dtype)
+    for k in range(count):
+        result[k] = values[k]
+    return result
+
+
+@inside
+def reliable_links(square, steps, rows, tie_factor):
+    """Return the reliable links of some clusters; some may come twice."""
+    width, n = steps.counters[WIDTH], steps.counters[N_PLACES]
+    best, tied, looked, stamp = square.best, square.tied, square.looked, steps.counters[LEVEL] + 1
+    p, q, d, count = np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows)), 0
+    for r in rows:
+        looked[r] = stamp
+    for r in rows:
+        if not tied[r]:
+            c = square.nearest[r]
+            if c >= 0 and best[r] <= best[c] * tie_factor:
+                p[count], q[count], d[count] = min(r, c), max(r, c), best[r]
+                count += 1
+            continue
+        values, bound = distances_of(square, r, width, steps.row), best[r] * tie_factor
+        if count + n > len(p):
+            more = len(p) + n
+            p, q, d = with_room(p, count, more), with_room(q, count, more), with_room(d, count, more)
+        for c in range(n):
+            told_by_c = c < r and tied[c] and looked[c] == stamp
+            if values[c] <= bound and values[c] <= best[c] * tie_factor and not told_by_c:
+                p[count], q[count], d[count] = min(r, c), max(r, c), values[c]
+                count += 1
+    return p[:count], q[:count], d[:count]
+
+
+@inside
+def weigh_parts(square, parts, bounds, width):
+    """Return the factor of every part in its group's sums; the weights and spreads of groups follow."""
+    stored, weight, spread = square.stored, square.weight, square.spread
+    factors = np.empty(len(parts))
+    for g in range(len(bounds) - 1):
+        group, factor = parts[bounds[g] : bounds[g + 1]], factors[bounds[g] : bounds[g + 1]]
+        total = inside = 0.0
+        for a in range(len(group)):
+            factor[a] = 1.0
+            total += weight[group[a]]
+        if square.equal_parts:
+            shares, total = shares_of_parts(some_of(weight, group))
+            for a in range(len(group)):
+                factor[a] = shares[a]
+        if square.offset:
+            for a in range(len(group)):
+                inside += factor[a] * factor[a] * spread[group[a]]
+                for b in range(a):
+                    inside += 2.0 * factor[a] * factor[b] * stored[group[a] * width + group[b]]
+        weight[group[0]], spread[group[0]] = total, inside
+    return factors
+
+
+@inside
+def reduce_rows(square, parts, bounds, factors, width):
+    """Reduce the rows of every group's parts to the row of its first."""
+    stored = square.stored
+    for g in range(len(bounds) - 1):
+        head = parts[bounds[g]]
+        row, f = stored[head * width : (head + 1) * width], factors[bounds[g]]
+        for k in range(bounds[g] + 1, bounds[g + 1]):
+            other, e = stored[parts[k] * width : (parts[k] + 1) * width], factors[k]
+            if square.reduction == MAXIMUM:
+                for c in range(width):
+                    row[c] = other[c] if other[c] > row[c] else row[c]
+            else:
+                for c in range(width):
+                    row[c] = f * row[c] + e * other[c]
+                f = 1.0
+
+
+@inside
+def reduce_pairs(row, first, second, factors, largest, plain):
+    """Reduce the columns of pairs in one row; the second of a pair becomes free."""
+    if largest:
+        for k in range(len(first)):
+            a, b = row[first[k]], row[second[k]]
+            row[first[k]], row[second[k]] = a if a > b else b, np.inf
+    elif plain:
+        for k in range(len(first)):
+            row[first[k]] += row[second[k]]
+            row[second[k]] = np.inf
+    else:
+        for k in range(len(first)):
+            row[first[k]] = factors[2 * k] * row[first[k]] + factors[2 * k + 1] * row[second[k]]
+            row[second[k]] = np.inf
+
+
+@inside
+def reduce_groups(row, parts, bounds, factors, largest):
+    """Reduce the columns of groups of any size in one row."""
+    for g in range(len(bounds) - 1):
+        head = parts[bounds[g]]
+        total = factors[bounds[g]] * row[head]
+        for k in range(bounds[g] + 1, bounds[g + 1]):
+            value = factors[k] * row[parts[k]]
+            total = max(total, value) if largest else total + value
+            row[parts[k]] = np.inf
+        row[head] = total
+
+
+@inside
+def renew_rows(square, steps, parts, bounds, factors, tie_factor):
+    """Reduce the columns of groups in every row, and search it, if it has to be, while it is in the cache.
+
+    Pairs of groups are summed rows first for the upper half; the lower half takes the same bits.
+    """
+    stored, width, groups, g = square.stored, steps.counters[WIDTH], len(bounds) - 1, 0
+    largest, pairs = square.reduction == MAXIMUM, len(parts) == 2 * groups
+    first, second = np.empty(groups, np.uint32), np.empty(groups, np.uint32)  # unsigned: no check for negative indices
+    for k in range(groups):
+        first[k], second[k] = parts[bounds[k]], parts[bounds[k] + 1]
+    steps.counters[N_SEARCHED] = 0
+    for r in range(steps.counters[N_PLACES]):
+        if steps.mark[r] == FREE:
+            continue
+        row = stored[r * width : (r + 1) * width]
+        if pairs:
+            reduce_pairs(row, first, second, factors, largest, not square.equal_parts)
+        else:
+            reduce_groups(row, parts, bounds, factors, largest)
+        if steps.mark[r] == NEW:
+            for k in range(g):
+                row[first[k]] = stored[first[k] * width + r]
+            g += 1
+        if steps.mark[r] == LEFT and (pairs or not square.offset) and still_nearest(square, steps, r):
+            steps.mark[r] = KEPT
+        if steps.mark[r] != KEPT:
+            search_row(square, steps, r, tie_factor)
+
+
+@inside
+def still_nearest(square, steps, r):
+    """Tell whether the nearest of r, now joined, is as near as it was, and so still the nearest.
+
+    True only of criteria whose joins come no closer to others than their parts were; under ties it saves most searches.
+    """
+    if square.offset and not square.by_size:
+        return False
+    c = square.nearest[r]
+    if steps.mark[c] == FREE:
+        c = square.nearest[c]  # the first of its group
+    distance = square.stored[r * steps.counters[WIDTH] + c]
+    if square.reduction == ADD:
+        w, s = square.weight, square.spread
+        distance = from_sums(distance, s[r], s[c], w[r], w[c], square.offset, square.by_size)
+    if distance > square.best[r]:
+        return False
+    square.best[r], square.nearest[r] = distance, c
+    return True
+
+
+@compiled
+def join_groups(square, steps, parts, bounds, tie_factor):
+    """Join groups of clusters, and find the nearest of all whose nearest may have changed. O(places) for each group."""
+    counters, mark, best = steps.counters, steps.mark, square.best
+    factors = weigh_parts(square, parts, bounds, counters[WIDTH])
+    reduce_rows(square, parts, bounds, factors, counters[WIDTH])
+    for k in range(len(parts)):
+        mark[parts[k]] = NEW
+    for r in range(counters[N_PLACES]):
+        if mark[r] == KEPT and mark[square.nearest[r]] == NEW:
+            mark[r] = LEFT
+    for g in range(len(bounds) - 1):
+        best[parts[bounds[g]]] = -np.inf  # not to be met before it is searched
+        for k in range(bounds[g] + 1, bounds[g + 1]):
+            r = parts[k]
+            mark[r], square.weight[r], square.spread[r], best[r] = FREE, 1.0, 0.0, -np.inf
+            square.nearest[r] = parts[bounds[g]]
+    counters[N_ALIVE] -= len(parts) - len(bounds) + 1
+    renew_rows(square, steps, parts, bounds, factors, tie_factor)
+    return (counters[N_SEARCHED] + len(parts)) * counters[WIDTH] + STRIDE * counters[N_PLACES]
+
+
+@inside
+def pack(square, steps):
+    """Close the gaps that joined clusters have left, in place: numbers only ever move towards the front. O(n^2)."""
+    counters, stored = steps.counters, square.stored
+    places, width = counters[N_PLACES], counters[WIDTH]
+    kept, becomes, m = np.empty(counters[N_ALIVE], np.int64), np.empty(places, np.int64), 0
+    for r in range(places):
+        becomes[r] = -1
+        if steps.mark[r] != FREE:
+            becomes[r], kept[m] = m, r
+            m += 1
+    narrow = padded_width(m)
+    for i in range(m):
+        r = kept[i]
+        row, target = stored[r * width : (r + 1) * width], stored[i * narrow : (i + 1) * narrow]
+        for j in range(m):
+            target[j] = row[kept[j]]
+        for j in range(m, narrow):
+            target[j] = np.inf
+        square.slot[i], square.weight[i], square.spread[i] = square.slot[r], square.weight[r], square.spread[r]
+        square.best[i], square.nearest[i], square.tied[i] = square.best[r], becomes[square.nearest[r]], square.tied[r]
+        square.looked[i], steps.mark[i] = 0, KEPT
+    for i in range(m, width):
+        square.best[i], square.weight[i], square.spread[i] = -np.inf, 1.0, 0.0
+    for k in range(counters[N_SEARCHED]):
+        steps.searched[k] = becomes[steps.searched[k]]
+    counters[N_PLACES], counters[WIDTH] = m, narrow
+
+
+@compiled
+def advance(square, steps, rules, leader, patience):
+    """Run levels until the rules say stop, or until about ``patience`` numbers were read; tell whether all is done."""
+    counters, done = steps.counters, 0
+    while done <= patience:
+        left = counters[N_ALIVE] - rules.n_clusters
+        if left <= 0 or counters[LEVEL] >= rules.max_level:
+            return True
+        rows = rows_to_look_at(square, steps, rules.alpha)
+        p, q, d = reliable_links(square, steps, rows, rules.tie_factor)
+        p, q, d = untie(p, q, d, sorted_links(square.slot, p, q, d), square.slot, rules, leader, left)
+        if len(p) == 0:
+            return True
+        counters[LEVEL] += 1
+        for k in range(len(p)):
+            at = counters[N_LINKS] + k
+            steps.p[at], steps.q[at] = square.slot[p[k]], square.slot[q[k]]
+            steps.distance[at], steps.level[at] = d[k], counters[LEVEL]
+        counters[N_LINKS] += len(p)
+        parts, bounds = groups_of_links(square.slot, p, q, leader)
+        done += join_groups(square, steps, parts, bounds, rules.tie_factor)
+        if counters[N_ALIVE] < PACK * counters[N_PLACES] and counters[N_PLACES] > FEWEST:
+            pack(square, steps)
+    return False

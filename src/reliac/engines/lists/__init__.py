@@ -1,0 +1,1 @@
+"""Certified candidate lists: the levels that the vectors, spatial and matrix engines share."""

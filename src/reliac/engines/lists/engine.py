@@ -1,0 +1,364 @@
+"""The Python side of the candidate lists: memory, threads, and the to and fro of levels and searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...algorithm.contract import Batch, TooManyTies
+from ...algorithm.links import Groups, Links
+from ...input.options import Stop
+from ...input.problem import Problem
+from ...machine import free_memory, n_threads
+from ..compiled.loading import FEW, Watch, load
+from . import levels as candidates
+from .entries import (
+    LEVEL,
+    LIST_LENGTH,
+    LOOKED_AT,
+    N_ALIVE,
+    N_FOUND,
+    N_GROUPS,
+    N_LINKS,
+    N_NODES,
+    N_PUSHES,
+    N_SEARCHED,
+    N_TOUCHED,
+    NO_ROOM,
+    NOT_YET,
+    REFRESHED,
+    Lists,
+    Nodes,
+    Scratch,
+    Work,
+    catch_up,
+    mark_of_level,
+)
+from .levels import DONE, GATHER, LINKS, REFRESH, REMEASURE, SEARCH, Rules, advance, do_share
+
+#: Entries that a search finds for each list; a little more than a list keeps when it is cut.
+SEARCH_LENGTH = LIST_LENGTH + 4
+
+#: Clusters looked at in compiled code before Python gets a word: progress, Ctrl-C.
+PATIENCE = 100_000
+
+
+#: Entries of a list, on average, up to which taking one link at a time is quick under ties.
+FEW_TIES = 60
+
+#: Fewer objects than this are done sooner by one thread than threads are started.
+WORTH_THREADS = 2000
+
+#: Engines whose compiled code is loaded, and the kind of distances that it was compiled for.
+_warm: set[tuple[type, str]] = set()
+
+
+class ListEngine:
+    """Levels by certified lists. A subclass brings a space (what measures and joins) and a search."""
+
+    name = "lists"
+    space: Any
+
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+        self.problem = problem
+        n = problem.n_objects
+        self.threads = n_threads(n_jobs) if n >= WORTH_THREADS else 1
+        length = n * SEARCH_LENGTH
+        self.lists = Lists(
+            nodes=np.zeros(length, np.int32),
+            distances=np.zeros(length, np.float64),
+            start=np.arange(n, dtype=np.int64) * SEARCH_LENGTH,
+            count=np.zeros(n, np.int32),
+            room=np.full(n, SEARCH_LENGTH, np.int32),
+            radius=np.zeros(n),
+            best=np.full(n, np.inf),
+        )
+        self.end_of_lists = length
+        self.most_entries = 400 * n + 2**24
+        if problem.alpha == 0.0 and 24 * n**2 < free_memory():  # a whole matrix is the lesser evil
+            self.most_entries = FEW_TIES * n
+        self.nodes = Nodes(
+            parent=np.full(2 * n, -1, np.int32),
+            slot_of=np.r_[np.arange(n, dtype=np.int32), np.zeros(n, np.int32)],
+            node_of=np.arange(n, dtype=np.int32),
+            following=np.full((n, 4), -1, np.int32),
+            mark=np.zeros(n, np.int64),
+            object_of=np.arange(n),
+        )
+        self.work = Work(
+            touched=np.empty(n, np.int64),
+            searched=np.empty(n, np.int64),
+            parts=np.empty(n, np.int64),
+            bounds=np.empty(n + 1, np.int64),
+            p=np.empty(n, np.int64),
+            q=np.empty(n, np.int64),
+            distance=np.empty(n),
+            level=np.empty(n, np.int64),
+            counters=np.zeros(12, np.int64),
+        )
+        self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
+        self.work.counters[N_FOUND] = NOT_YET
+        self.leader = np.arange(n, dtype=np.int64)
+        self.scratch = [Scratch(np.zeros(n, np.int64), np.zeros(1, np.int64)) for _ in range(self.threads)]
+        self.searches = 0  # rows searched, for the curious
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whatever it does it does well."""
+        return True
+
+    @classmethod
+    def ready(cls) -> bool:
+        """Once it has run in this process."""
+        return any(engine is cls for engine, _ in _warm)
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters now."""
+        return int(self.work.counters[N_ALIVE])
+
+    @property
+    def alive(self) -> NDArray[np.intp]:
+        """The slots of the clusters, sorted."""
+        return np.flatnonzero(self.nodes.node_of >= 0)
+
+    def join(self, groups: Groups) -> None:
+        """Join groups before the first search: how a new engine catches up with levels made earlier."""
+        for parts in np.split(groups.parts, groups.starts[1:]):
+            catch_up(self.space, self.nodes, self.work, parts)
+
+    def search(self, slots: NDArray[np.int64], push: bool) -> None:
+        """Fill the lists of some clusters; with ``push``, also enter them into the lists that they belong to."""
+        raise NotImplementedError
+
+    def search_all(self, slots: NDArray[np.int64]) -> None:
+        """Fill the lists of all clusters: how the levels begin."""
+        self.search(slots, push=False)
+
+    def _warm_up(self) -> None:
+        """Load the compiled code, so that a run is not held up by it later."""
+        given = self.problem.given  # numbers of another kind, or that must not be written to, are another type
+        kind = (type(self), "" if given is None else f"{given.dtype} {given.ndim} {given.flags.writeable}")
+        if kind in _warm or self.problem.n_objects <= FEW:
+            return
+        few = type(self)(self.problem.subset(np.arange(FEW), Stop()), 1)
+        load(self.name, few.run_all)
+        _warm.add(kind)
+
+    def run_all(self) -> None:
+        """Run all levels, and what a few objects may not come to."""
+        for _ in self.levels(0):
+            pass
+        self.in_shares(REFRESH)
+
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Develop all levels; searches and levels take turns."""
+        alive, stop = self.alive, self.problem.stop
+        if len(alive) <= stop.n_clusters or level >= stop.max_level:
+            return
+        self._warm_up()
+        counters = self.work.counters
+        counters[LEVEL] = level
+        self.rules = make_rules(self.problem, float(self.space.weight[alive].min()))
+        told = 0
+        with Watch(self.name), one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
+            self.search_all(alive)
+            self.touch(alive)
+            status = SEARCH
+            while status != DONE:
+                status = advance(
+                    self.space, self.lists, self.nodes, self.work, self.rules, self.leader, self.scratch[0], PATIENCE
+                )
+                done = slice(told, int(counters[N_LINKS]))
+                told = done.stop
+                if done.stop > done.start:
+                    work, object_of = self.work, self.nodes.object_of
+                    links = Links(object_of[work.p[done]], object_of[work.q[done]], work.distance[done])
+                    yield Batch(work.level[done], links, None)
+                if status == REFRESH:
+                    self.in_shares(REFRESH, int(counters[LOOKED_AT]))
+                    counters[REFRESHED] = 1
+                elif status == LINKS:
+                    self._find_links()
+                elif status == GATHER:
+                    self._gather()
+                elif status == SEARCH and counters[N_PUSHES]:
+                    slots = self.work.searched[: counters[N_PUSHES]].copy()
+                    counters[N_PUSHES] = 0
+                    self.search(slots, push=True)
+                elif status == SEARCH:
+                    self.search(self.work.searched[: counters[N_SEARCHED]].copy(), push=False)
+
+    # --- what is done in threads, where a level is thick ---
+
+    def in_shares(self, step: int, start: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+        """Do a step, each thread its share of touched clusters from ``start`` on, or of new clusters and all slots.
+
+        Returns where the shares begin and end, those of the slots too, and how many each found.
+        """
+        work = self.work
+        stop = int(work.counters[N_GROUPS if step == GATHER else N_TOUCHED])
+        cuts = np.linspace(start, stop, self.threads + 1).astype(np.int64)
+        slots = np.linspace(0, len(self.leader), self.threads + 1).astype(np.int64)
+
+        def share(k: int) -> int:
+            ends = cuts[k], cuts[k + 1], slots[k], slots[k + 1]
+            return int(do_share(step, self.space, self.lists, self.nodes, work, self.rules, self.scratch[k], *ends))
+
+        return cuts, slots, self.in_threads(share, range(self.threads))
+
+    def _find_links(self) -> None:
+        """Find the reliable links of touched clusters."""
+        work, found = self.work, NO_ROOM
+        cuts, _, counts = self.in_shares(LINKS)
+        if (counts <= np.diff(cuts)).all():
+            cuts += work.counters[N_LINKS]
+            found = max(_close_ranks(array, cuts, counts) for array in (work.p, work.q, work.distance))
+        work.counters[N_FOUND] = found
+
+    def _gather(self) -> None:
+        """Make the lists of new clusters, and touch all whose nearest neighbour may have changed."""
+        _, slots, counts = self.in_shares(GATHER)
+        self.work.counters[N_TOUCHED] = _close_ranks(self.work.touched, slots, counts)
+        self.work.counters[REFRESHED] = self.work.counters[N_PUSHES] == 0
+
+    def touch(self, slots: NDArray[np.int64]) -> None:
+        """Touch clusters whose lists have changed, each given once."""
+        counters, mark, stamp = self.work.counters, self.nodes.mark, mark_of_level(self.work)
+        new = slots[mark[slots] != stamp]
+        mark[new] = stamp
+        self.work.touched[counters[N_TOUCHED] : counters[N_TOUCHED] + len(new)] = new
+        counters[N_TOUCHED] += len(new)
+
+    def remeasure(self) -> None:
+        """Measure all lists anew, after their space has changed its arithmetic; all are to be looked at again."""
+        self.touch(self.alive)
+        self.in_shares(REMEASURE)
+        self.work.counters[LOOKED_AT] = 0
+
+    def give_room(self, slot: int, length: int) -> None:
+        """Move a list to the end of the buffer if it needs more room; the buffer grows by half when full."""
+        if length <= self.lists.room[slot]:
+            return
+        if self.end_of_lists + length > len(self.lists.nodes):
+            size = max(len(self.lists.nodes) * 3 // 2, self.end_of_lists + length)
+            if size > self.most_entries:
+                raise TooManyTies(f"ties fill {size} list entries")
+            nodes, distances = np.zeros(size, np.int32), np.zeros(size)
+            nodes[: len(self.lists.nodes)] = self.lists.nodes
+            distances[: len(self.lists.nodes)] = self.lists.distances
+            self.lists = self.lists._replace(nodes=nodes, distances=distances)
+        self.lists.start[slot], self.lists.room[slot] = self.end_of_lists, length
+        self.end_of_lists += length
+
+    def set_list(self, r: int, slots: NDArray[np.int64], distances: NDArray[np.float64], radius: float) -> None:
+        """Replace a list.
+
+        Of very many at distance 0 the first is enough where all reliable links are taken, or one: they are each other's
+        nearest, and joining them pair by pair in order means joining each to the first. Not so of given distances, and
+        of those a function makes: there what is at distance 0 of the same need not be at distance 0 of each other.
+        """
+        equal_rows = distances[-1] == 0 and isinstance(self.problem.metric, str) and self.problem.given is None
+        if equal_rows and len(slots) > SEARCH_LENGTH and self.problem.alpha in (0.0, 1.0):
+            slots, distances = slots[[np.argmin(self.nodes.object_of[slots])]], distances[:1]
+        self.give_room(r, len(slots))
+        first = self.lists.start[r]
+        self.lists.nodes[first : first + len(slots)] = self.nodes.node_of[slots]
+        self.lists.distances[first : first + len(slots)] = distances
+        self.lists.count[r], self.lists.radius[r] = len(slots), radius
+
+    def in_threads(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+        """Call a function on pieces of work, in the pool if there are several."""
+        if len(pieces) <= 1 or self.threads == 1:
+            return [function(piece) for piece in pieces]
+        return list(self.pool.map(function, pieces))
+
+
+def _close_ranks(array: NDArray[Any], cuts: NDArray[np.int64], counts: Sequence[int]) -> int:
+    """Move what the shares left at their beginnings to the beginning of the first; return how many there are."""
+    end = cuts[0]
+    for start, count in zip(cuts, counts, strict=False):
+        array[end : end + count] = array[start : start + count]
+        end += count
+    return int(end - cuts[0])
+
+
+def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[NDArray[Any], NDArray[Any], float]:
+    """Return a certified list of one full row: the nearest, at least all that tie with the nearest, and a radius."""
+    finite = int(np.isfinite(distances).sum())
+    if finite <= SEARCH_LENGTH:
+        place = np.argsort(distances, kind="stable")[:finite]
+        return place, distances[place], np.inf
+    limit = np.partition(distances, SEARCH_LENGTH)[SEARCH_LENGTH]
+    tied = distances.min() * tie_factor
+    if tied >= limit:
+        beyond = distances[distances > tied]
+        limit = float(beyond.min()) if len(beyond) else np.inf
+    place = np.flatnonzero(distances < limit)
+    place = place[np.argsort(distances[place], kind="stable")]
+    return place, distances[place], float(limit)
+
+
+def times_transposed(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Return left times right transposed; some libraries read beyond the ends of rows and raise flags of no meaning."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(left @ right.T)
+
+
+def one_blas_thread() -> Any:
+    """Limit BLAS to one thread: blocks run in our own pool, and two pools would fight."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> Any:
+    """Look up the loaded BLAS libraries once: it takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def make_rules(problem: Problem, smallest_weight: float = 1.0) -> Rules:
+    """Return what the compiled loop knows of a problem, always of the same types: one compilation."""
+    return Rules(
+        alpha=problem.alpha,
+        tie_factor=problem.tie_factor,
+        n_clusters=problem.stop.n_clusters,
+        max_level=float(problem.stop.max_level),
+        max_value=float(largest_value(problem)),
+        radius_rule=radius_rule(problem),
+        smallest_weight=smallest_weight,
+        level_out=problem.tie_tolerance > 0,
+    )
+
+
+def radius_rule(problem: Problem) -> int:
+    """Return how the radius of a group follows from those of its parts."""
+    row = problem.criterion
+    if not row.reducible:
+        return candidates.RADIUS_NONE
+    if row.reduction is np.minimum:
+        return candidates.RADIUS_MIN
+    if row.reduction is np.maximum:
+        return candidates.RADIUS_MAX
+    if row.by_size:
+        return candidates.RADIUS_WARD
+    return candidates.RADIUS_PLAIN_MEAN if row.equal_parts else candidates.RADIUS_MEAN
+
+
+def largest_value(problem: Problem) -> float:
+    """Return the largest compared distance whose height is within ``max_distance``."""
+    cap = problem.stop.max_distance
+    if not problem.rooted or not np.isfinite(cap):
+        return cap
+    value = np.float64(cap) ** 2 / problem.criterion.height_factor
+    while problem.heights(np.array([value]))[0] > cap:
+        value = np.nextafter(value, 0.0)
+    while problem.heights(np.array([np.nextafter(value, np.inf)]))[0] <= cap:
+        value = np.nextafter(value, np.inf)
+    return float(value)

@@ -1,0 +1,348 @@
+"""Certified candidate lists: the shared heart of the fast engines.
+
+Every cluster keeps a short list of clusters with exact distances, and a radius: everything that is not in the
+list is at least the radius away. While the best entry lies strictly inside the radius the nearest neighbour is
+proven, ties included, and nothing is searched. The levels run here, in compiled code, until some list runs dry;
+then the engine searches those clusters and the levels go on.
+
+Why a list stays true. A join never comes closer to a third cluster than the nearer of its parts was (reducible
+criteria), so joins elsewhere leave radii alone, and an entry that points to a joined cluster is followed to its
+new home and measured anew, but only when it matters: when it was the best. A joined cluster's list is the union
+of its parts' lists, its radius follows the criterion's own update. Where joins can come closer (centroid, median,
+groups of three and more under Ward), the new cluster is searched and pushed into every list that it enters.
+
+How clusters, slots and entries are laid out: :mod:`reliac.engines.lists.entries`.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ..compiled.loading import bare, bare_inlined, bare_inside, inside
+from ..compiled.scanning import CHUNK
+from ..compiled.step import choose_links, find_links
+from .entries import (
+    FIRST,
+    FOLLOWED,
+    LEVEL,
+    LIST_LENGTH,
+    LOOKED_AT,
+    N_ALIVE,
+    N_FOUND,
+    N_GROUPS,
+    N_LINKS,
+    N_NODES,
+    N_PUSHES,
+    N_SEARCHED,
+    N_TOUCHED,
+    NOT_YET,
+    REFRESHED,
+    TARGET,
+    follow,
+    join_space,
+    living,
+    make_node,
+    mark_now,
+    pair_distance,
+    refresh,
+    sort_entries,
+    touch,
+    unfollow,
+)
+
+#: Radii are deflated by this share of what they were computed from.
+ROUNDING = 1e-12
+
+#: Why :func:`advance` came back: nothing left to join, lists to fill, time to report, or a step for threads ...
+DONE, SEARCH, PAUSE, REFRESH, LINKS, GATHER = range(6)
+
+#: ... besides this one, after a space has changed its arithmetic.
+REMEASURE = 6
+
+#: Levels that touch or make more clusters than this are done in threads, where ...
+THICK = 512
+
+#: ... so many slots are looked at for every cluster made, at most.
+SPARSE = 2048
+
+#: How the radii of the parts of a group give the radius of the group.
+RADIUS_MIN, RADIUS_MAX, RADIUS_MEAN, RADIUS_PLAIN_MEAN, RADIUS_WARD, RADIUS_NONE = range(6)
+
+Rules = namedtuple("Rules", "alpha tie_factor n_clusters max_level max_value radius_rule smallest_weight level_out")
+
+
+@bare_inlined
+def certified(lists, work, rules, r):
+    """Tell whether the nearest neighbours of r are proven, all that tie included."""
+    if lists.count[r] == 0:
+        return work.counters[N_ALIVE] == 1
+    return lists.best[r] * rules.tie_factor < lists.radius[r] or (
+        lists.radius[r] == np.inf and lists.count[r] == work.counters[N_ALIVE] - 1
+    )
+
+
+@bare_inside
+def group_radius(space, lists, rules, parts):
+    """Return the radius of a group from the radii of its parts; -1 if the group must be searched."""
+    rule = rules.radius_rule
+    if rule == RADIUS_NONE or (rule == RADIUS_WARD and len(parts) > 2):
+        return -1.0
+    smallest, largest, total, weight, weighted = np.inf, 0.0, 0.0, 0.0, 0.0
+    for part in parts:
+        r, w = lists.radius[part], space.weight[part]
+        smallest, largest = min(smallest, r), max(largest, r)
+        total, weight, weighted = total + r, weight + w, weighted + r * w
+    if rule == RADIUS_MIN:
+        return smallest
+    if rule == RADIUS_MAX or total == np.inf:  # a part that lists everybody lends its list
+        return largest
+    if rule == RADIUS_MEAN:
+        return weighted / weight * (1 - ROUNDING)
+    if rule == RADIUS_PLAIN_MEAN:
+        return total / len(parts) * (1 - ROUNDING)
+    distance = lists.best[parts[0]] * rules.tie_factor  # that of the pair, at most
+    x = rules.smallest_weight  # the bound is monotone in the third cluster's weight: its ends are x and infinity
+    near = (weighted + x * total - x * distance) / (weight + x)
+    return min(near, total - distance) - ROUNDING * total
+
+
+@inside
+def gather_list(space, lists, nodes, scratch, parts):
+    """Give the joined cluster the union of its parts' lists, measured anew and cut to the nearest."""
+    total = 0
+    for part in parts:
+        total += lists.count[part]
+    gather_entries(space, lists, nodes, scratch, parts, np.empty(total, np.int32), np.empty(total, np.float64))
+
+
+@bare_inside
+def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_found):
+    """Fill the list of a joined cluster; the last two arrays are room for all that its parts list."""
+    head, found, begin = parts[0], np.int64(0), np.int64(0)
+    own, radius = nodes.node_of[head], lists.radius[head]
+    scratch.stamp[0] += 1
+    stamp, seen = scratch.stamp[0], scratch.seen
+    for part in parts:
+        for e in range(lists.start[part], lists.start[part] + lists.count[part]):
+            node = living(nodes, lists.nodes[e])
+            slot = np.int64(nodes.slot_of[node])
+            if node == own or seen[slot] == stamp:
+                continue
+            seen[slot] = stamp
+            distance = pair_distance(space, head, slot)
+            if distance < radius:
+                node_found[found], distance_found[found] = node, distance
+                found += 1
+    sort_entries(node_found, distance_found, begin, found)
+    if found > LIST_LENGTH:
+        radius = lists.radius[head] = distance_found[LIST_LENGTH]
+        found = LIST_LENGTH
+        while found and distance_found[found - 1] >= radius:
+            found -= 1
+    first = lists.start[head]
+    for e in range(found):
+        lists.nodes[first + e], lists.distances[first + e] = node_found[e], distance_found[e]
+    lists.count[head], lists.best[head] = found, distance_found[0] if found else np.inf
+
+
+@bare_inside
+def join_groups(space, lists, nodes, work, rules):
+    """Join the groups that were noted; those that must be searched are noted in ``work.searched``.
+
+    The lists come afterwards (:func:`gather_groups`), since groups of one level may be each other's neighbours.
+    """
+    for g in range(work.counters[N_GROUPS]):
+        parts = work.parts[work.bounds[g] : work.bounds[g + 1]]
+        radius = group_radius(space, lists, rules, parts)
+        if work.counters[FOLLOWED]:
+            for part in parts:
+                unfollow(nodes, part)
+        make_node(nodes, work, parts)
+        for part in parts:
+            lists.best[part] = np.inf  # until its list is made, and for good where the slot is free
+        lists.radius[parts[0]] = radius
+        join_space(space, parts)
+        if radius < 0:
+            work.searched[work.counters[N_PUSHES]] = parts[0]
+            work.counters[N_PUSHES] += 1
+
+
+@bare_inside
+def touch_followers(nodes, work):
+    """Touch the groups just joined and all who followed a part of them. O(those)."""
+    for g in range(work.counters[N_GROUPS]):
+        for k in range(work.bounds[g], work.bounds[g + 1]):
+            part = work.parts[k]
+            while nodes.following[part, FIRST] >= 0:
+                r = np.int64(nodes.following[part, FIRST])
+                unfollow(nodes, r)
+                touch(nodes, work, r)
+        touch(nodes, work, work.parts[work.bounds[g]])
+
+
+@bare_inside
+def touch_slots(space, lists, nodes, work, scratch, first, stop):
+    """Do as :func:`touch_followers` for the slots from ``first`` to ``stop``, by looking at all of them.
+
+    They are left in ``work.touched`` from ``first`` on; returned is how many. Unless new clusters are still to be
+    pushed into lists, the lists of those that are not new are refreshed at once.
+    """
+    counters, count, stamp = work.counters, first, mark_now(work)
+    oldest = counters[N_NODES] - counters[N_GROUPS]  # of the new nodes
+    for r in range(first, stop):
+        if nodes.node_of[r] < 0:
+            continue
+        if nodes.node_of[r] < oldest:
+            if lists.count[r] and nodes.parent[lists.nodes[lists.start[r]]] < 0:
+                continue
+            if not counters[N_PUSHES]:
+                refresh(space, lists, nodes, scratch, r, np.bool_(True), np.bool_(False))
+        nodes.mark[r] = stamp
+        work.touched[count] = r
+        count += 1
+    return count - first
+
+
+@bare_inside
+def follow_all(lists, nodes):
+    """Let all follow their nearest neighbours, after levels that looked at all. O(n)."""
+    for r in range(len(nodes.node_of)):
+        nodes.following[r, TARGET] = nodes.following[r, FIRST] = -1
+    for r in range(len(nodes.node_of)):
+        if nodes.node_of[r] >= 0 and lists.count[r]:
+            follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
+
+
+@bare_inside
+def gather_groups(space, lists, nodes, work, scratch, first, stop):
+    """Make the lists of some of the groups just joined."""
+    for g in range(first, stop):
+        parts = work.parts[work.bounds[g] : work.bounds[g + 1]]
+        if lists.radius[parts[0]] < 0:
+            lists.count[parts[0]] = 0
+        else:
+            gather_list(space, lists, nodes, scratch, parts)
+
+
+@bare_inlined
+def look_at(lists, nodes, work, rules, r):
+    """Note whether r must be searched, or whom it follows."""
+    if not certified(lists, work, rules, r):
+        work.searched[work.counters[N_SEARCHED]] = r
+        work.counters[N_SEARCHED] += 1
+    elif lists.count[r] and work.counters[FOLLOWED]:
+        follow(nodes, r, nodes.slot_of[lists.nodes[lists.start[r]]])
+
+
+@bare_inside
+def look_up(space, lists, nodes, work, rules, scratch):
+    """Refresh the lists of touched clusters, note those that must be searched, and see who follows whom.
+
+    After a search only what was searched is looked at again.
+    """
+    counters = work.counters
+    searched, counters[N_SEARCHED] = counters[N_SEARCHED] if counters[LOOKED_AT] else 0, 0
+    for k in range(searched):
+        r = work.searched[k]
+        lists.best[r] = lists.distances[lists.start[r]] if lists.count[r] else np.inf
+        look_at(lists, nodes, work, rules, r)
+    for k in range(counters[LOOKED_AT], counters[N_TOUCHED]):
+        r = work.touched[k]
+        if nodes.node_of[r] >= 0:
+            if not counters[REFRESHED]:
+                refresh(space, lists, nodes, scratch, r, rules.radius_rule != RADIUS_NONE, np.bool_(False))
+            look_at(lists, nodes, work, rules, r)
+    counters[REFRESHED], counters[LOOKED_AT] = 0, counters[N_TOUCHED]
+
+
+@bare_inside
+def first_of_smallest(lists, object_of):
+    """Return the slot whose nearest is nearest of all; of several, that of the first object. O(n), in vectors."""
+    best, found = lists.best, 0
+    for start in range(0, len(best), CHUNK):
+        chunk, hits = best[start : start + CHUNK], 0
+        for k in range(len(chunk)):
+            hits += chunk[k] <= best[found]
+        if hits:
+            for r in range(start, min(start + CHUNK, len(best))):
+                if best[r] < best[found] or (best[r] == best[found] and object_of[r] < object_of[found]):
+                    found = r
+    return found
+
+
+@bare_inside
+def find_smallest(space, lists, nodes, work, rules, scratch):
+    """Find the one link that is taken where alpha is 0: the smallest, the first by its smaller and its larger object.
+
+    The smaller object is the first that has a nearest so near, and its list knows the larger one once it is refreshed.
+    """
+    object_of, at = nodes.object_of, work.counters[N_LINKS]
+    r = np.int64(first_of_smallest(lists, object_of))
+    refresh(space, lists, nodes, scratch, r, rules.radius_rule != RADIUS_NONE, np.bool_(False))
+    found, first = r, lists.start[r]
+    for e in range(first, first + lists.count[r]):
+        c = np.int64(nodes.slot_of[lists.nodes[e]])
+        if lists.distances[e] == lists.best[r] and (found == r or object_of[c] < object_of[found]):
+            found = c
+    work.p[at], work.q[at], work.distance[at], work.counters[N_FOUND] = r, found, lists.best[r], 1
+
+
+@bare
+def do_share(step, space, lists, nodes, work, rules, scratch, first, stop, first_slot, stop_slot):
+    """Do one thread's share of a step: of the groups just joined and all slots (GATHER), or of touched clusters.
+
+    One function for all steps: each that Python calls takes more time to compile. Returned is how many were found.
+    """
+    if step == GATHER:
+        gather_groups(space, lists, nodes, work, scratch, first, stop)
+        return touch_slots(space, lists, nodes, work, scratch, first_slot, stop_slot)
+    if step == LINKS:
+        return find_links(lists, nodes, work, rules, first, stop)
+    for k in range(first, stop):
+        if nodes.node_of[work.touched[k]] >= 0:
+            follow_joined = rules.radius_rule != RADIUS_NONE
+            refresh(space, lists, nodes, scratch, work.touched[k], follow_joined, step == REMEASURE)
+    return stop - first
+
+
+@bare
+def advance(space, lists, nodes, work, rules, leader, scratch, patience):
+    """Run levels until a list runs dry (SEARCH), the rules say stop (DONE), or enough was done (PAUSE).
+
+    Where a level is thick, come back to have lists refreshed (REFRESH), links found (LINKS) or lists gathered
+    (GATHER) in threads. Cost of a level: what changed, not n (alpha=1); all living clusters for smaller alpha.
+    """
+    counters, done = work.counters, 0
+    while True:
+        # before any search: where the first level is cut short, copies of rows may be left that no search finds
+        if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
+            return DONE
+        if counters[N_PUSHES]:
+            return SEARCH
+        if counters[N_TOUCHED] - counters[LOOKED_AT] > THICK and not counters[REFRESHED]:
+            return REFRESH
+        look_up(space, lists, nodes, work, rules, scratch)
+        if counters[N_SEARCHED]:
+            return SEARCH
+        if done > patience:
+            return PAUSE
+        done += (counters[N_TOUCHED] if rules.alpha == 1.0 else len(leader) // 16) + 1
+        if rules.alpha == 0.0:
+            find_smallest(space, lists, nodes, work, rules, scratch)
+        if rules.alpha == 1.0 and counters[N_TOUCHED] > THICK and counters[N_FOUND] == NOT_YET:
+            return LINKS
+        if choose_links(lists, nodes, work, rules, scratch, leader) == 0:
+            return DONE
+        counters[LEVEL] += 1
+        counters[N_TOUCHED] = counters[LOOKED_AT] = 0
+        thick = counters[N_GROUPS] > max(THICK, len(leader) // SPARSE)
+        if not thick and not counters[FOLLOWED]:
+            follow_all(lists, nodes)
+        counters[FOLLOWED] = not thick
+        join_groups(space, lists, nodes, work, rules)
+        if thick:
+            return GATHER
+        touch_followers(nodes, work)
+        gather_groups(space, lists, nodes, work, scratch, np.int64(0), counters[N_GROUPS])

@@ -1,0 +1,1 @@
+"""The engine for given or computed distances, in memory or in a file."""

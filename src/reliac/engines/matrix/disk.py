@@ -1,0 +1,50 @@
+"""A way past memory: the matrix engine with its matrices in temporary files on disk."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...input.metrics import comes_in_blocks, metric_name
+from ...input.problem import Problem
+from ..lists.engine import SEARCH_LENGTH
+from .engine import MatrixEngine
+
+
+class DiskEngine(MatrixEngine):
+    """Distances computed once from vectors, written to a file, and read in the order they lie there.
+
+    The first search and every contraction are one pass over the file each; searches in between read single rows.
+    """
+
+    name = "disk"
+
+    @staticmethod
+    def refuses(problem: Problem) -> str | None:
+        """Say no without vectors (given distances are in memory already), and where the disk is too small."""
+        if problem.vectors is None:
+            return "the given distances are in memory already"
+        if not comes_in_blocks(problem.vectors, problem.metric):
+            return f"metric {metric_name(problem.metric)!r} of these data is not computed in blocks"
+        size = 8 * problem.n_objects**2
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        if size > free:
+            return (
+                f"it needs {size / 2**30:.1f} GiB of disk in {tempfile.gettempdir()}, {free / 2**30:.1f} GiB are free"
+            )
+        return MatrixEngine.refuses(problem)
+
+    @staticmethod
+    def memory(problem: Problem) -> int:
+        """Lists, the vectors in float64, and a few blocks of rows."""
+        n, d = problem.vectors.shape
+        return n * (12 * SEARCH_LENGTH + 300 + 8 * d) + 2**28
+
+    def allocate(self, shape: tuple[int, int], kind: Any) -> NDArray[Any]:
+        """Return an array that lives in a file without a name: it is gone with the process, crash or not."""
+        with tempfile.TemporaryFile() as file:  # the mapping stays when the file is closed
+            return np.memmap(file, dtype=kind, shape=shape)

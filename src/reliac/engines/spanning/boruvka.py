@@ -1,0 +1,374 @@
+"""Minimum spanning trees of points in few dimensions: Boruvka's rounds through a k-d tree.
+
+The tree is perfect: the points are halved at the median of the widest side until at most WIDTH are left in a leaf, node
+m has children 2m and 2m + 1, leaves come last. Queries run leaf by leaf: all points of a leaf share one walk through
+the tree, and a leaf's coordinates lie so that one instruction compares a point with all points of a leaf.
+
+First the nearest neighbours of all points are listed and joined as far as that proves anything. Then, round after
+round, every component but the largest searches the lightest edges that leave it: a walk skips subtrees inside the own
+component and what lies beyond the lightest edge found so far. About O(n log n) for points without heavy ties.
+
+Pruning needs no slack: gaps between boxes are summed in the same order as distances, and rounding is monotone.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...algorithm.contract import TooManyTies
+from ..compiled.loading import compiled
+from ..compiled.scanning import select
+from .edges import ROOTED, Edges, Forest
+
+#: Points in a leaf.
+WIDTH = 8
+
+#: Neighbours listed for each point before the rounds begin.
+LISTED = 6
+
+#: Pieces of work for each thread in one round.
+PIECES = 16
+
+#: ``blocks`` (leaves, d, WIDTH): coordinates, infinite where a leaf has none. ``low``, ``high`` (2 leaves, d): boxes.
+#: ``object_at`` (leaves * WIDTH,): which point lies at a place, -1 for none. ``rooted``: whether values are roots.
+Tree = namedtuple("Tree", "blocks low high object_at rooted")
+
+#: For each place the component, a lower bound of the distance to all outside it, and who is that near (-1: unknown).
+#: ``best`` (at places that lead components): the lightest edge that is known to leave. ``kin`` of a node: the component
+#: of all its points, -1 if they differ.
+Round = namedtuple("Round", "component bound nearest best kin")
+
+
+@compiled
+def build(points, order, low, high, node, levels):
+    """Order the points below a node, ``levels`` levels deep, and find the boxes. O(n d) a level."""
+    n, leaves, d = len(points), len(low) // 2, points.shape[1]
+    depth = 0
+    while node >> (depth + 1):
+        depth += 1
+    for below in range(levels):
+        span = leaves >> (depth + below)  # leaves under a node
+        for m in range(node << below, (node + 1) << below):
+            leaf = m * span - leaves
+            first, last = leaf * n // leaves, (leaf + span) * n // leaves
+            axis = 0
+            for k in range(d):
+                low[m, k], high[m, k] = np.inf, -np.inf
+            for x in range(first, last):
+                for k in range(d):
+                    low[m, k], high[m, k] = min(low[m, k], points[x, k]), max(high[m, k], points[x, k])
+            for k in range(d):
+                if high[m, k] - low[m, k] > high[m, axis] - low[m, axis]:
+                    axis = k
+            if span > 1:
+                select(points, order, first, last, (leaf + span // 2) * n // leaves, axis)
+
+
+@compiled
+def fill_blocks(points, order, blocks, object_at):
+    """Copy ordered points into the leaves."""
+    n, leaves = len(points), len(blocks)
+    for leaf in range(leaves):
+        first, last = leaf * n // leaves, (leaf + 1) * n // leaves
+        for x in range(first, last):
+            object_at[leaf * WIDTH + x - first] = order[x]
+            for k in range(points.shape[1]):
+                blocks[leaf, k, x - first] = points[x, k]
+
+
+@compiled
+def gap(tree, a, b):
+    """Squared distance of the boxes of two nodes, summed as distances are."""
+    total = 0.0
+    for k in range(tree.low.shape[1]):
+        t = max(tree.low[a, k] - tree.high[b, k], tree.low[b, k] - tree.high[a, k])
+        if t > 0:
+            total += t * t
+    return total
+
+
+@compiled
+def next_leaf(tree, kin, own, component, walk, stack, gaps, limit):
+    """Return the next leaf of a walk within ``limit`` that is not all in ``component``; -1 at the end.
+
+    The walk starts at leaf node ``own``; it climbs and looks at what lies on the other side, near things first.
+    ``walk``: the node climbed to, and the size of the stack.
+    """
+    leaves = len(tree.blocks)
+    while True:
+        while walk[1]:
+            walk[1] -= 1
+            node, distance = stack[walk[1]], gaps[walk[1]]
+            if distance > limit or kin[node] == component:
+                continue
+            if node >= leaves:
+                return node - leaves
+            near, far = 2 * node, 2 * node + 1
+            gap_near, gap_far = gap(tree, own, near), gap(tree, own, far)
+            if gap_far < gap_near:
+                near, far, gap_near, gap_far = far, near, gap_far, gap_near
+            size = walk[1]
+            stack[size], gaps[size], stack[size + 1], gaps[size + 1] = far, gap_far, near, gap_near
+            walk[1] += 2
+        if walk[0] <= 1:
+            return -1
+        stack[0], walk[1] = walk[0] ^ 1, 1
+        gaps[0] = gap(tree, own, walk[0] ^ 1)
+        walk[0] >>= 1
+
+
+@compiled
+def squares(tree, leaf, other, slot, limit, out):
+    """Squared distances of one point to all of a leaf, summed in order of the axes; returns how many are in limit."""
+    for s in range(WIDTH):
+        out[s] = 0.0
+    for k in range(tree.blocks.shape[1]):
+        x = tree.blocks[other, k, slot]
+        for s in range(WIDTH):
+            t = tree.blocks[leaf, k, s] - x
+            out[s] += t * t
+    hits = 0
+    for s in range(WIDTH):
+        hits += out[s] <= limit
+    return hits
+
+
+@compiled
+def limit_of(tree, value):
+    """Return a square that is not below any whose value is up to ``value``."""
+    return value * value * (1 + 1e-15) if tree.rooted else value
+
+
+@compiled
+def list_neighbours(tree, kin, first, last, places, values):
+    """Find the nearest neighbours of all points in leaves ``first`` to ``last``; (n places, LISTED), sorted."""
+    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
+    square = np.empty(WIDTH)
+    leaves, end = len(tree.blocks), values.shape[1] - 1
+    for own in range(first, last):
+        walk[0], walk[1] = leaves + own, 0
+        leaf = own
+        while leaf >= 0:
+            limit = 0.0
+            for slot in range(WIDTH):
+                x = own * WIDTH + slot
+                if tree.object_at[x] < 0:
+                    break
+                bound = limit_of(tree, values[x, end])
+                hits = squares(tree, leaf, own, slot, bound, square)
+                for s in range(WIDTH if hits else 0):
+                    if square[s] <= bound and leaf * WIDTH + s != x:
+                        value = np.sqrt(square[s]) if tree.rooted else square[s]
+                        if value < values[x, end]:
+                            e = end
+                            while e > 0 and values[x, e - 1] > value:
+                                values[x, e], places[x, e] = values[x, e - 1], places[x, e - 1]
+                                e -= 1
+                            values[x, e], places[x, e] = value, leaf * WIDTH + s
+                limit = max(limit, values[x, end])
+            leaf = next_leaf(tree, kin, leaves + own, -2, walk, stack, gaps, limit_of(tree, limit))
+
+
+@compiled
+def begin_round(tree, now, places, values, largest):
+    """Bring kin, and what is known of each point, up to date with the components. O(n)."""
+    component, leaves = now.component, len(tree.blocks)
+    now.best[:] = np.inf
+    for leaf in range(leaves):
+        now.kin[leaves + leaf] = component[leaf * WIDTH]
+        for x in range(leaf * WIDTH, (leaf + 1) * WIDTH):
+            if tree.object_at[x] >= 0 and component[x] != component[leaf * WIDTH]:
+                now.kin[leaves + leaf] = -1
+    for node in range(leaves - 1, 0, -1):
+        now.kin[node] = now.kin[2 * node] if now.kin[2 * node] == now.kin[2 * node + 1] else -1
+    for x in range(len(component)):
+        c, y = component[x], now.nearest[x]
+        if c < 0 or c == largest:
+            continue
+        if y < 0 or component[y] == c:
+            y = -1
+            for e in range(values.shape[1]):
+                if values[x, e] < np.inf and component[places[x, e]] != c:
+                    y = places[x, e]
+                    now.bound[x] = values[x, e]
+                    break
+            now.nearest[x] = y
+            if y < 0:
+                now.bound[x] = max(now.bound[x], values[x, -1])
+        if y >= 0:
+            now.best[c] = min(now.best[c], now.bound[x])
+            now.best[component[y]] = min(now.best[component[y]], now.bound[x])
+
+
+@compiled
+def search_outside(tree, now, largest, first, last):
+    """Find for the points of some leaves who is nearest outside the component, unless that is proven irrelevant.
+
+    Other threads lower ``best`` at the same time. Whatever they do, it is never below the lightest edge, so a point
+    at an end of a lightest edge is never left out.
+    """
+    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
+    square, wanted, bound = np.empty(WIDTH), np.empty(WIDTH, np.int64), np.empty(WIDTH)
+    leaves = len(tree.blocks)
+    for own in range(first, last):
+        count, common = 0, -2
+        for x in range(own * WIDTH, (own + 1) * WIDTH):
+            c = now.component[x]
+            if c >= 0 and c != largest and now.nearest[x] < 0 and now.bound[x] <= now.best[c]:
+                wanted[count], bound[count] = x, now.best[c]
+                common = c if count == 0 or common == c else -3
+                count += 1
+        if count == 0:
+            continue
+        walk[0], walk[1] = leaves + own, 0
+        leaf = own
+        while leaf >= 0:
+            limit = 0.0
+            for w in range(count):
+                x = wanted[w]
+                most = limit_of(tree, bound[w])
+                hits = squares(tree, leaf, own, x - own * WIDTH, most, square)
+                for s in range(WIDTH if hits else 0):
+                    y = leaf * WIDTH + s
+                    if square[s] <= most and now.component[y] != now.component[x] and now.component[y] >= 0:
+                        value = np.sqrt(square[s]) if tree.rooted else square[s]
+                        if value < bound[w] or (value == bound[w] and now.nearest[x] < 0):
+                            bound[w], now.nearest[x] = value, y
+                limit = max(limit, bound[w])
+            leaf = next_leaf(tree, now.kin, leaves + own, common, walk, stack, gaps, limit_of(tree, limit))
+        for w in range(count):
+            x = wanted[w]
+            c = now.component[x]
+            now.bound[x] = bound[w] if now.nearest[x] >= 0 else np.nextafter(bound[w], np.inf)
+            if now.nearest[x] >= 0 and bound[w] < now.best[c]:
+                now.best[c] = bound[w]
+
+
+@compiled
+def lightest_of(now, largest):
+    """Set ``best`` to the lightest edge that leaves each component that searched, infinite for others. O(n)."""
+    for x in range(len(now.best)):
+        now.best[x] = np.inf
+    for x in range(len(now.best)):
+        c = now.component[x]
+        if c >= 0 and c != largest and now.nearest[x] >= 0:
+            now.best[c] = min(now.best[c], now.bound[x])
+
+
+@compiled
+def ties_of_point(tree, now, places, values, x, found):
+    """Find all points outside the component of x at the distance of the nearest. Returns their number.
+
+    From the list where it reaches farther, else by a short walk.
+    """
+    c, best, count = now.component[x], now.bound[x], 0
+    if best < values[x, -1]:
+        for e in range(values.shape[1]):
+            if values[x, e] == best and now.component[places[x, e]] != c:
+                found[count] = places[x, e]
+                count += 1
+        return count
+    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
+    square, leaves, own, limit = np.empty(WIDTH), len(tree.blocks), x // WIDTH, limit_of(tree, best)
+    walk[0], walk[1] = leaves + own, 0
+    leaf = own
+    while leaf >= 0:
+        hits = squares(tree, leaf, own, x - own * WIDTH, limit, square)
+        for s in range(WIDTH if hits else 0):
+            y = leaf * WIDTH + s
+            if now.component[y] == c or now.component[y] < 0:
+                continue
+            if (np.sqrt(square[s]) if tree.rooted else square[s]) == best:
+                if count < len(found):
+                    found[count] = y
+                count += 1
+        leaf = next_leaf(tree, now.kin, leaves + own, c, walk, stack, gaps, limit)
+    return count
+
+
+@compiled
+def lightest_edges(tree, now, places, values, largest, first, edges):
+    """List all edges as light as the lightest that leaves a component, each once.
+
+    Goes on from point ``first`` while there is room in ``edges`` (E, 2); returns the number of edges and where it
+    stopped. Cost: one list or one short walk for each point at the end of such an edge.
+    """
+    count, found = 0, np.empty(256, np.int64)
+    for x in range(first, len(now.best)):
+        c = now.component[x]
+        if c < 0 or c == largest or now.nearest[x] < 0 or now.bound[x] > now.best[c]:
+            continue
+        ties = ties_of_point(tree, now, places, values, x, found)
+        if ties > len(found):
+            found = np.empty(2 * ties, np.int64)
+            ties = ties_of_point(tree, now, places, values, x, found)
+        if count + ties > len(edges):
+            return count, x
+        for y in found[:ties]:
+            if x < y or now.best[now.component[y]] != now.best[c]:  # else y has it on its own list
+                edges[count, 0], edges[count, 1] = x, y
+                count += 1
+    return count, len(now.best)
+
+
+def make_tree(points: NDArray[Any], rooted: bool, pool: Executor) -> Tree:
+    """Build the tree; the four subtrees below the top in threads. O(n d log n)."""
+    n, d = points.shape
+    levels = max(2, int(np.ceil(np.log2(n / WIDTH))))
+    leaves = 2**levels
+    points, order = np.array(points, np.float64, order="C"), np.arange(n)
+    low, high = np.empty((2 * leaves, d)), np.empty((2 * leaves, d))
+    build(points, order, low, high, 1, 2)
+    list(pool.map(lambda node: build(points, order, low, high, node, levels - 1), range(4, 8)))
+    blocks, object_at = np.full((leaves, d, WIDTH), np.inf), np.full(leaves * WIDTH, -1)
+    fill_blocks(points, order, blocks, object_at)
+    return Tree(blocks, low, high, object_at, rooted)
+
+
+def edges_of_points(points: NDArray[Any], kind: int, pool: Executor, threads: int) -> Edges:
+    """Return all edges of all minimum spanning trees of distinct points."""
+    tree = make_tree(points, kind == ROOTED, pool)
+    leaves, size = len(tree.blocks), len(tree.object_at)
+    bounds = np.linspace(0, leaves, PIECES * threads + 1).astype(int)
+    pieces = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+    places, values = np.full((size, LISTED), -1, np.int32), np.full((size, LISTED), np.inf)
+    kin = np.full(2 * leaves, -1)
+    list(pool.map(lambda piece: list_neighbours(tree, kin, piece[0], piece[1], places, values), pieces))
+    forest = Forest(tree.object_at)
+    now = Round(
+        component=forest.component,
+        bound=np.zeros(size),
+        nearest=np.full(size, -1),
+        best=np.full(size, np.inf),
+        kin=kin,
+    )
+    while forest.n_components > 1:
+        largest = forest.largest
+        begin_round(tree, now, places, values, largest)
+        list(pool.map(lambda piece: search_outside(tree, now, largest, piece[0], piece[1]), pieces))  # noqa: B023
+        lightest_of(now, largest)
+        i, j = all_lightest(tree, now, places, values, largest, forest.most)
+        reach = np.where(now.best < np.inf, np.nextafter(now.best, np.inf), 0.0)
+        forest.join(i, j, now.best[now.component[i]], reach)
+    return forest.edges()
+
+
+def all_lightest(
+    tree: Tree, now: Round, places: NDArray[Any], values: NDArray[Any], largest: int, most: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Collect :func:`lightest_edges`, piece by piece, since nobody knows how many there are."""
+    first, total, found = 0, 0, [np.empty((0, 2), np.int32)]
+    while first < len(now.best):
+        edges = np.empty((max(2**16, len(now.best) - first, 2 * total), 2), np.int32)
+        count, first = lightest_edges(tree, now, places, values, largest, first, edges)
+        found.append(edges[:count])
+        total += count
+        if total > most:
+            raise TooManyTies(f"more than {most} tied edges leave components")
+    pairs = np.concatenate(found)
+    return pairs[:, 0], pairs[:, 1]

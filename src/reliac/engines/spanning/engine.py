@@ -1,0 +1,152 @@
+"""The smallest distance between clusters: levels replayed on the edges of all minimum spanning trees.
+
+An edge of weight w is in some minimum spanning tree iff lighter edges alone do not connect its ends. Only such edges
+can ever be reliable links, and one spanning tree is not enough: under ties it lacks links. ``edges.py`` finds all of
+them by the fastest means for the input, ``replay.py`` replays the levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...algorithm.contract import Batch
+from ...algorithm.links import Groups, Links
+from ...input.problem import Problem
+from ...machine import n_threads
+from ..compiled.loading import Watch
+from ..lists.engine import largest_value
+from ..lists.levels import DONE, PAUSE
+from .edges import Edges, memory_of_edges, spanning_edges, star_edges
+from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
+
+#: Edges looked at in compiled code before Python gets a word: progress, Ctrl-C.
+PATIENCE = 200_000
+
+
+class SpanningEngine:
+    """Levels on the edges of all minimum spanning trees."""
+
+    name = "spanning"
+    loaded = False  # the compiled code, in this process
+
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+        self.problem = problem
+        self.threads = n_threads(n_jobs)
+        self.leader = np.arange(problem.n_objects)
+
+    @staticmethod
+    def refuses(problem: Problem) -> str | None:
+        """Say what spanning trees cannot tell."""
+        if problem.criterion.reduction is not np.minimum:
+            return f"{problem.criterion.name} does not take the smallest distance"
+        if problem.tie_tolerance:
+            return "with a tie tolerance links count that are in no minimum spanning tree"
+        return None
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whatever it does it does well."""
+        return True
+
+    @classmethod
+    def ready(cls) -> bool:
+        """Once it has run in this process."""
+        return cls.loaded
+
+    @staticmethod
+    def memory(problem: Problem) -> int:
+        """The edges, what finds them, and the replay."""
+        return memory_of_edges(problem) + 300 * problem.n_objects
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters now."""
+        return int((self.leader == np.arange(len(self.leader))).sum())
+
+    def join(self, groups: Groups) -> None:
+        """Make every group one cluster, to catch up with levels that were made before."""
+        sizes = np.diff(np.append(groups.starts, len(groups.parts)))
+        self.leader[groups.parts] = np.repeat(groups.heads, sizes)
+
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Find the edges, then replay the levels on them; say so if the code for it must be compiled."""
+        with Watch(self.name):
+            yield from self._levels(level)
+        SpanningEngine.loaded = True
+
+    def _levels(self, level: int) -> Iterator[Batch]:
+        problem, stop = self.problem, self.problem.stop
+        if self.n_clusters <= stop.n_clusters or level >= stop.max_level:
+            return
+        edges, twin = spanning_edges(problem, self.threads)
+        leader = roots(self.leader)
+        nest = make_nest(star_edges(edges, twin, leader), leader)
+        state = make_state(nest, leader, level, 0 if problem.alpha == 1.0 else 3 if problem.alpha == 0.0 else 1)
+        cap = largest_value(problem)
+        replay = replay_all if problem.alpha == 1.0 else replay_share
+        status, told = PAUSE, 0
+        while status != DONE:
+            status = replay(nest, state, problem.alpha, stop.n_clusters, float(stop.max_level), cap, PATIENCE)
+            done = slice(told, int(state.counters[N_LINKS]))
+            told = done.stop
+            if done.stop > done.start:
+                links = Links(state.p[done], state.q[done], state.distance[done])
+                yield Batch(state.level[done], links, state.pair[done])
+
+
+def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:
+    """Sort the edges and find the parts that they link, given the cluster of each object."""
+    order = np.argsort(edges.weight, kind="stable")
+    weight = edges.weight[order]
+    if (weight[1:] == weight[:-1]).any():
+        order = np.lexsort((edges.j, edges.i, edges.weight))
+    i, j, weight, copies = edges.i[order], edges.j[order], edges.weight[order], edges.copies[order]
+    rank = np.cumsum(np.r_[0, weight[1:] > weight[:-1]]) if len(weight) else np.zeros(0, np.int64)
+    child, group = np.empty((len(i), 2), np.int64), np.empty(len(i), np.int64)
+    missing = np.zeros(2 * len(leader), np.int64)
+    nodes = nest_edges(i, j, rank, leader.copy(), child, group, missing)
+    kept = child[:, 0] >= 0
+    columns: list[NDArray[Any]] = [i, j, weight, rank, copies, child, group]
+    if not kept.all():
+        columns = [column[kept] for column in columns]
+    first, edge_of = np.zeros(nodes + 1, np.int64), np.empty(2 * len(columns[0]), np.int64)
+    index_edges(columns[5], first, edge_of)
+    return Nest._make([*columns, missing, first, edge_of])
+
+
+def make_state(nest: Nest, leader: NDArray[np.intp], level: int, entries: int) -> State:
+    """Begin the replay: every cluster is complete. ``entries``: how often an edge may enter the heap."""
+    n, nodes, size = len(leader), len(nest.first) - 1, entries * len(nest.i)
+    clusters = np.flatnonzero(leader == np.arange(n))
+    room = max(len(clusters) - 1, 0)
+    state = State(
+        leader=leader.copy(),
+        ready=np.zeros(nodes, np.bool_),
+        new=np.zeros(nodes, np.int64),
+        heap=np.empty(size, np.int64),
+        heap_key=np.empty(size, np.int64),
+        heap_pair=np.empty(size, np.int64),
+        p=np.empty(room, np.int64),
+        q=np.empty(room, np.int64),
+        distance=np.empty(room),
+        level=np.empty(room, np.int64),
+        pair=np.empty((room, 2), np.int64),
+        counters=np.zeros(6, np.int64),
+    )
+    state.new[: len(clusters)] = clusters
+    state.counters[N_NEW] = state.counters[N_ALIVE] = len(clusters)
+    state.counters[LEVEL] = level
+    return state
+
+
+def roots(leader: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Follow every object to the first object of its cluster."""
+    while True:
+        further = leader[leader]
+        if (further == leader).all():
+            return further
+        leader = further

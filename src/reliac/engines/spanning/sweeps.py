@@ -1,0 +1,309 @@
+"""Minimum spanning trees of vectors of many dimensions: block products select, exact distances decide.
+
+A first sweep lists for each row its nearest rows: products give lower bounds, whatever is not selected is at least as
+far as the smallest bound left out. What the lists prove is joined. The components that are left have many rows each
+(a small one finds its way out through its lists), so there are few of them, and a second sweep can afford a table with
+the smallest product of every pair of components. Pairs that may matter by that table are measured exactly.
+At most two sweeps, whatever the data; the second one only reads what does not belong to the largest component.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...algorithm.contract import TooManyTies
+from ..compiled.loading import compiled
+from ..lists.engine import times_transposed
+from .edges import COSINE, ROOTED, SQUARED, Edges, Forest, edges_of_matrix
+
+#: Rows and columns of one block product: small enough for the cache of one core.
+ROWS, COLUMNS = 256, 2048
+
+#: Neighbours listed for each row.
+LISTED = 12
+
+#: Components for which a table of all pairs is made.
+MOST_COMPONENTS = 8192
+
+#: Pairs that are measured, for each component.
+MOST_PAIRS = 16
+
+
+@compiled
+def inner_product(points, x, y):
+    """Return the inner product of two rows, every bit as SciPy gives it: even and odd columns apart. O(d)."""
+    even = odd = 0.0
+    whole = points.shape[1] // 2 * 2
+    for k in range(0, whole, 2):
+        even += points[x, k] * points[y, k]
+        odd += points[x, k + 1] * points[y, k + 1]
+    total = even + odd
+    return total + points[x, whole] * points[y, whole] if whole < points.shape[1] else total
+
+
+@compiled
+def measure(points, norms, kind, x, y):
+    """Return the distance of two rows, every bit as SciPy gives it: squares in order of the columns. O(d)."""
+    if kind == COSINE:
+        cosine = inner_product(points, x, y) / (norms[x] * norms[y])
+        return 1.0 - min(1.0, max(-1.0, cosine))
+    total = 0.0
+    for k in range(points.shape[1]):
+        t = points[x, k] - points[y, k]
+        total += t * t
+    return np.sqrt(total) if kind == ROOTED else total
+
+
+@compiled
+def lengths(points):
+    """Return the length of every row."""
+    out = np.empty(len(points))
+    for x in range(len(points)):
+        out[x] = np.sqrt(inner_product(points, x, x))
+    return out
+
+
+@compiled
+def select(products, first, own, component, bound, place):
+    """Keep for each row of a block the smallest products with other components, sorted.
+
+    ``products`` (rows, columns), the columns from ``first`` on; ``bound``, ``place`` (rows, k). One pass, and a second
+    one over the 64 columns where something was found.
+    """
+    last = bound.shape[1] - 1
+    for i in range(products.shape[0]):
+        row = products[i]
+        for start in range(0, len(row), 64):
+            stop, hits, threshold = min(start + 64, len(row)), 0, bound[i, last]
+            for j in range(start, stop):
+                hits += row[j] < threshold
+            for j in range(start, stop if hits else start):
+                if row[j] < bound[i, last] and component[first + j] != own[i]:
+                    e = last
+                    while e > 0 and bound[i, e - 1] > row[j]:
+                        bound[i, e], place[i, e] = bound[i, e - 1], place[i, e - 1]
+                        e -= 1
+                    bound[i, e], place[i, e] = row[j], first + j
+
+
+@compiled
+def decide(points, norms, kind, first, place, reach, values):
+    """Measure what was selected, ``place`` (rows, k); infinite if not nearer than the reach. O(k d) a row."""
+    for i in range(len(place)):
+        for e in range(place.shape[1]):
+            value = measure(points, norms, kind, first + i, place[i, e]) if place[i, e] >= 0 else np.inf
+            values[i, e] = value if value < reach[i] else np.inf
+
+
+@compiled
+def smallest_by_component(products, offset, own, starts, first, out):
+    """Lower ``out`` (components of rows, components of columns) to the smallest number of every pair.
+
+    ``own``: row of ``out`` for each row. ``starts``: where the columns of each component begin, and the end; columns
+    from ``first`` on. One pass.
+    """
+    c0 = np.searchsorted(starts, first, side="right") - 1
+    end = first + products.shape[1]
+    for i in range(products.shape[0]):
+        row, c, start = products[i], c0, first
+        while start < end:
+            stop = min(starts[c + 1], end)
+            lanes = np.full(16, np.inf, products.dtype)
+            whole = start + (stop - start) // 16 * 16
+            for j in range(start, whole, 16):
+                for lane in range(16):
+                    value = row[j - first + lane]
+                    lanes[lane] = value if value < lanes[lane] else lanes[lane]
+            least = lanes.min()
+            for j in range(whole, stop):
+                least = min(least, row[j - first])
+            out[own[i], c] = min(out[own[i], c], least + offset[i])
+            c, start = c + 1, stop
+
+
+@compiled
+def measure_near(points, norms, kind, products, limit, rows, columns, best, found):
+    """Measure the pairs of a block whose product is within the limit of the row; keep those as near as the nearest.
+
+    ``found`` (E, 2): as many of these pairs as it holds. ``best`` (2,): their distance and number, kept from block to
+    block.
+    """
+    count = int(best[1])
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            if products[i, j] <= limit[i]:
+                value = measure(points, norms, kind, rows[i], columns[j])
+                if value < best[0]:
+                    best[0], count = value, 0
+                if value == best[0]:
+                    if count < len(found):
+                        found[count, 0], found[count, 1] = rows[i], columns[j]
+                    count += 1
+    best[1] = count
+
+
+class Sweep:
+    """The rows as products need them: centred, scaled, in one float type, with their squares in one more column."""
+
+    def __init__(self, points: NDArray[np.float64], norms: NDArray[np.float64], kind: int, number: Any) -> None:
+        self.points, self.norms, self.kind, self.number = points, norms, kind, number
+        d = points.shape[1]
+        packed = points / norms[:, None] if kind == COSINE else points - points.mean(axis=0)
+        largest = float(np.abs(packed).max()) * d**0.5
+        self.unit = 2.0 ** np.ceil(np.log2(largest)) if largest else 1.0
+        packed /= self.unit
+        square = np.einsum("ij,ij->i", packed, packed)
+        self.right = np.column_stack((packed, square)).astype(number)
+        self.square = square
+        length = np.sqrt(square)
+        rounding = (d + 16) * float(np.finfo(number).eps)
+        self.error = rounding * (length + length.max()) ** 2  # of each row's products, at most
+
+    def products(self, rows: Any, columns: Any) -> NDArray[Any]:
+        """Return |y|^2 - 2 x y, (rows, columns)."""
+        left = self.right[rows].copy()
+        left[:, :-1] *= -2
+        left[:, -1] = 1
+        return times_transposed(left, self.right[columns])
+
+    def value(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for lower bounds of squares in our unit lower bounds of distances as they are measured."""
+        squares = np.maximum(squares, 0.0) * self.unit**2
+        rounding = (self.points.shape[1] + 8) * 2.0**-51
+        if self.kind == COSINE:
+            return np.asarray(np.maximum(squares * (0.5 - rounding) - rounding, 0.0))
+        return np.asarray((squares if self.kind == SQUARED else np.sqrt(squares)) * (1.0 - rounding))
+
+    def list_rows(self, first: int, component: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        """List the nearest rows outside their component for a block of rows: places, distances, reach."""
+        rows = slice(first, min(first + ROWS, len(component)))
+        own = component[rows]
+        bound = np.full((len(own), LISTED + 1), np.inf, self.number)
+        place = np.full((len(own), LISTED + 1), -1)
+        for start in range(0, len(component), COLUMNS):
+            select(self.products(rows, slice(start, start + COLUMNS)), start, own, component, bound, place)
+        reach = self.value(bound[:, -1] + self.square[rows] - self.error[rows])
+        values = np.empty((len(own), LISTED))
+        decide(self.points, self.norms, self.kind, first, place[:, :LISTED], reach, values)
+        return place[:, :LISTED], values, reach
+
+
+def edges_by_products(rows: NDArray[Any], kind: int, pool: Executor) -> Edges:
+    """Return all edges of all minimum spanning trees of the rows."""
+    points = np.array(rows, np.float64, order="C")
+    norms = lengths(points) if kind == COSINE else np.ones(1)
+    forest = Forest(np.arange(len(points)))
+    for number in (np.float32, np.float64):
+        sweep = Sweep(points, norms, kind, number)
+        join_lists(sweep, forest, pool)
+        if forest.n_components <= MOST_COMPONENTS and join_components(sweep, forest, pool):
+            return forest.edges()
+    # more near duplicates than products can tell apart: all distances, one by one
+    from scipy.spatial.distance import pdist
+
+    names = {SQUARED: "sqeuclidean", ROOTED: "euclidean", COSINE: "cosine"}
+    return edges_of_matrix(np.maximum(pdist(points, names[kind]), 0.0), len(points))[0]
+
+
+def join_lists(sweep: Sweep, forest: Forest, pool: Executor) -> None:
+    """First sweep: list the nearest rows of every row and join what that proves."""
+    n, component = len(sweep.points), forest.component
+    blocks = pool.map(lambda first: sweep.list_rows(first, component), range(0, n, ROWS))
+    place, values, reach = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    i, e = np.nonzero(values < np.inf)
+    j, weight = place[i, e], values[i, e]
+    once = (i < j) | (weight >= reach[j])  # else it is on the other row's list too
+    reach_of = np.full(n, np.inf)
+    np.minimum.at(reach_of, component, reach)
+    forest.join(i[once], j[once], weight[once], reach_of)
+
+
+def join_components(sweep: Sweep, forest: Forest, pool: Executor) -> bool:
+    """Second sweep: a table of all pairs of components, then exact distances where the table leaves a doubt.
+
+    Returns whether all is joined; not if the table leaves too many doubts.
+    """
+    if forest.n_components == 1:
+        return True
+    names, component = np.unique(forest.component, return_inverse=True)
+    size = np.bincount(component)
+    rank = np.empty(len(names), np.int64)
+    rank[np.argsort(size, kind="stable")] = np.arange(len(names))  # the largest comes last and is no row
+    order = np.argsort(rank[component], kind="stable")
+    starts = np.r_[0, np.cumsum(np.sort(size, kind="stable"))]
+    sweep = reorder(sweep, order)
+    table = component_table(sweep, starts, pool)
+    slack = 2.0 * float(sweep.error.max()) * 2.0
+    try:
+        pairs = edges_of_matrix(table, len(names), slack)[0]
+    except TooManyTies:
+        return False
+    if not 0 < len(pairs.i) <= MOST_PAIRS * len(names):
+        return False
+
+    def measure_pair(pair: tuple[int, int]) -> tuple[NDArray[Any], float]:
+        a, b = pair
+        return nearest_pairs(sweep, starts[a], starts[a + 1], starts[b], starts[b + 1], table[a, b] + slack)
+
+    found = list(pool.map(measure_pair, zip(pairs.i.tolist(), pairs.j.tolist(), strict=True)))
+    ends = order[np.concatenate([pair for pair, _ in found])]
+    weight = np.concatenate([np.full(len(pair), value) for pair, value in found])
+    forest.join(ends[:, 0], ends[:, 1], weight, np.full(len(order), np.inf))
+    return True
+
+
+def reorder(sweep: Sweep, order: NDArray[np.int64]) -> Sweep:
+    """Return the same sweep with its rows in another order."""
+    other = Sweep.__new__(Sweep)
+    other.__dict__.update(sweep.__dict__)
+    for name in ("points", "right", "square", "error"):
+        setattr(other, name, getattr(sweep, name)[order])
+    if len(sweep.norms) > 1:
+        other.norms = sweep.norms[order]
+    return other
+
+
+def component_table(sweep: Sweep, starts: NDArray[np.int64], pool: Executor) -> NDArray[np.float64]:
+    """Return the smallest |x - y|^2 by products of every pair of components, (m, m); rows come in their order."""
+    m = len(starts) - 1
+    table = np.full((m, m), np.inf)
+
+    def block(first: int) -> tuple[int, NDArray[np.float64]]:
+        rows = slice(first, min(first + ROWS, int(starts[m - 1])))
+        component = np.searchsorted(starts, np.arange(rows.start, rows.stop), side="right") - 1
+        out = np.full((component[-1] - component[0] + 1, m), np.inf)
+        for start in range(int(starts[component[0] + 1]), int(starts[m]), COLUMNS):
+            columns = slice(start, min(start + COLUMNS, int(starts[m])))
+            products = sweep.products(rows, columns)
+            smallest_by_component(products, sweep.square[rows], component - component[0], starts, start, out)
+        return int(component[0]), out
+
+    for first, out in pool.map(block, range(0, int(starts[m - 1]), ROWS)):
+        np.minimum(table[first : first + len(out)], out, out=table[first : first + len(out)])
+    table = np.triu(table, 1)
+    table += table.T
+    return table
+
+
+def nearest_pairs(sweep: Sweep, a: int, a_end: int, b: int, b_end: int, limit: float) -> tuple[NDArray[Any], float]:
+    """Return all nearest pairs of rows of two components, and their distance. ``limit``: products that may be it."""
+    room, best = 64, np.array([np.inf, 0.0])
+    while True:
+        found = np.empty((room, 2), np.int64)
+        best[:] = np.inf, 0.0
+        for first in range(a, a_end, ROWS):
+            rows = np.arange(first, min(first + ROWS, a_end))
+            for start in range(b, b_end, COLUMNS):
+                columns = np.arange(start, min(start + COLUMNS, b_end))
+                products = sweep.products(slice(rows[0], rows[-1] + 1), slice(start, columns[-1] + 1))
+                within = limit - sweep.square[rows]
+                measure_near(
+                    sweep.points, sweep.norms, sweep.kind, products, within, rows, columns, best, found
+                )  # fmt: skip
+        if best[1] <= room:
+            return found[: int(best[1])], float(best[0])
+        room = 2 * int(best[1])

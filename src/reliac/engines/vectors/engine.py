@@ -1,0 +1,392 @@
+"""Vectors without a matrix: sums, weights and spreads of clusters; searches by block products.
+
+With ``s`` the weighted sum of a cluster's vectors, ``w`` its weight and ``h`` the sum of squared distances of its
+object pairs, all distances follow from one numerator that has no cancellation and is exact on integer data,
+
+    N = sum_k (w_q s_pk - w_p s_qk)^2  [+ w_q^2 h_p + w_p^2 h_q for average]
+
+divided by ``w_p w_q (w_p + w_q)`` (by size) or ``(w_p w_q)^2``. Float32 products select, this formula decides: a
+product gives a lower bound of each distance, everything not selected is at least the smallest bound left out.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...input.numbers import differences_vanish, find_twins, is_sparse
+from ...input.problem import Problem
+from ..compiled.loading import bare, bare_inlined, inside
+from ..compiled.scanning import CHUNK, scan_values
+from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row, times_transposed
+from ..lists.entries import N_LINKS, insert_entry, pair_distance, push, register_space, shares_of_parts
+
+#: Rows and columns of one block product: small enough for the cache of one core.
+ROWS, COLUMNS = 128, 2048
+
+#: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
+GONE = 1e30
+
+#: Rows that are looked at first to see whether rows repeat.
+SAMPLE = 1000
+
+Moments = namedtuple("Moments", "sums weight spread with_spread by_size equal_parts scale")
+
+
+def _moments_pair(space, p, q):
+    wp, wq = space.weight[p], space.weight[q]
+    s = space.sums
+    a = b = c = e = 0.0
+    for k in range(0, s.shape[1], 4):  # four sums: the order is fixed, so is every bit
+        t = wq * s[p, k] - wp * s[q, k]
+        u = wq * s[p, k + 1] - wp * s[q, k + 1]
+        v = wq * s[p, k + 2] - wp * s[q, k + 2]
+        x = wq * s[p, k + 3] - wp * s[q, k + 3]
+        a += t * t
+        b += u * u
+        c += v * v
+        e += x * x
+    numerator = (a + b) + (c + e)
+    if space.with_spread:
+        numerator += wq * wq * space.spread[p] + wp * wp * space.spread[q]
+    product = wp * wq
+    return space.scale * (numerator / (product * (wp + wq) if space.by_size else product * product))
+
+
+def _moments_join(space, parts):
+    head = parts[0]
+    s = space.sums
+    if space.equal_parts:
+        factors, total = shares_of_parts(space.weight[parts])
+        for k in range(s.shape[1]):
+            value = 0.0
+            for i in range(len(parts)):
+                value += factors[i] * s[parts[i], k]
+            s[head, k] = value
+        space.weight[head] = total
+        return
+    for part in parts[1:]:
+        wp, wq = space.weight[head], space.weight[part]
+        if space.with_spread:  # pairs across: the mean distance times the number of pairs
+            across = 0.0
+            for k in range(s.shape[1]):
+                t = wq * s[head, k] - wp * s[part, k]
+                across += t * t
+            across += wq * wq * space.spread[head] + wp * wp * space.spread[part]
+            space.spread[head] += space.spread[part] + across / (wp * wq)
+        for k in range(s.shape[1]):
+            s[head, k] += s[part, k]
+        space.weight[head] = wp + wq
+
+
+_pair = bare_inlined(_moments_pair)
+_join = inside(_moments_join)
+register_space(Moments, lambda space, p, q: _pair(space, p, q), lambda space, parts: _join(space, parts))
+
+
+@bare
+def select_block(products, first, own, offset, weight, weights, by_size, bound, place, radius, wanted, reached):
+    """Take from a block of products the smallest lower bounds of each row.
+
+    ``products`` (rows, columns): extra_q - 2 m_p m_q. ``offset`` (rows,): what added to it makes a lower bound of the
+    squared distance of the representatives; by size it is added here, otherwise, being the same for a whole row,
+    later. ``bound``, ``place`` (rows, k + 1): the smallest so far, sorted, and their columns. ``radius`` (columns,):
+    where ``wanted``, columns whose bound is inside it are noted in ``reached`` (pairs of row and column, their count in
+    the last row). Cost: one pass over the block; chunks without a small value are only compared.
+    """
+    zero = products[0, 0] * 0
+    for i in range(products.shape[0]):
+        row, c, w = products[i], offset[i], weight[i]
+        if by_size:
+            for j in range(len(row)):
+                row[j] = max(row[j] + c, zero) * (w * weights[j] / (w + weights[j]))
+            c = zero
+        scan_values(row, first, own[i], bound[i], place[i])
+        if not wanted:
+            continue
+        for start in range(0, len(row), CHUNK):
+            chunk, limits, hits = row[start : start + CHUNK], radius[start : start + CHUNK], 0
+            if len(chunk) == CHUNK:
+                for j in range(CHUNK):
+                    hits += chunk[j] + c < limits[j]
+            if hits or len(chunk) < CHUNK:
+                for j in range(len(chunk)):
+                    if chunk[j] + c < limits[j] and first + start + j != own[i]:
+                        if reached[-1, 0] < len(reached) - 1:
+                            reached[reached[-1, 0], 0] = i
+                            reached[reached[-1, 0], 1] = first + start + j
+                        reached[-1, 0] += 1
+
+
+@bare
+def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor, failed):
+    """Measure what was selected, exactly, and make the lists; note the rows that stay unproven in ``failed``.
+
+    Cost: k exact distances a row.
+    """
+    last = bound.shape[1] - 1
+    for i in range(len(slots)):
+        r = slots[i]
+        first, count = lists.start[r], np.int64(0)
+        # clusters that are gone come last: if one is selected, every living cluster is
+        radius = bound[i, last] * scale
+        if place[i, last] < 0 or nodes.node_of[columns[place[i, last]]] < 0:
+            radius = np.inf
+        for e in range(last):
+            if place[i, e] < 0:
+                break
+            q = columns[place[i, e]]
+            if nodes.node_of[q] < 0:
+                break
+            distance = pair_distance(space, r, q)
+            if distance < radius:
+                insert_entry(lists, first, count, nodes.node_of[q], distance)
+                count += 1
+        lists.count[r], lists.radius[r] = count, radius
+        failed[i] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
+
+
+@bare
+def push_all(space, lists, nodes, work, pairs, slots, columns):
+    """Measure new clusters against those whose radius they may have entered, and enter them."""
+    for i, j in pairs:
+        r, c = columns[j], slots[i]
+        if nodes.node_of[r] < 0:
+            continue
+        push(lists, nodes, work, r, nodes.node_of[c], pair_distance(space, c, r))
+
+
+@bare
+def exact_row(space, r, columns, out):
+    """Distances of one cluster to all, one by one."""
+    for j in range(len(columns)):
+        out[j] = np.inf if columns[j] == r else pair_distance(space, r, columns[j])
+
+
+class VectorsEngine(ListEngine):
+    """Ward, centroid, median, and average of squared Euclidean or cosine distances, in O(n (d + k)) memory."""
+
+    name = "vectors"
+
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+        super().__init__(problem, n_jobs)
+        row = problem.criterion
+        vectors = problem.vectors.toarray() if is_sparse(problem.vectors) else problem.vectors
+        n, d = vectors.shape
+        weight = np.ones(n) if row.equal_parts else problem.weights.copy()
+        sums = np.zeros((n, -(-d // 4) * 4))
+        sums[:, :d] = vectors
+        if problem.metric == "cosine":
+            sums /= np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
+        sums -= exact_shift(sums)
+        if (weight != 1).any():
+            sums *= weight[:, None]
+        self.space = Moments(
+            sums=sums,
+            weight=weight,
+            spread=np.zeros(n if not row.offset else 1),
+            with_spread=not row.offset,
+            by_size=row.by_size,
+            equal_parts=row.equal_parts,
+            scale=0.5 if problem.metric == "cosine" else 1.0,
+        )
+        largest = float(np.sqrt(np.einsum("ij,ij->i", sums / weight[:, None], sums / weight[:, None]).max(initial=0)))
+        self.unit = 2.0 ** np.ceil(np.log2(largest)) if largest else 1.0  # means are packed in units of this
+        self.stand_ins = np.arange(n)  # whom searches find, as long as they live
+        self.columns = np.empty(0, np.int64)
+        self.packed = 0
+
+    @staticmethod
+    def refuses(problem: Problem) -> str | None:
+        """Say what cannot be had from sums and spreads alone."""
+        row, metric = problem.criterion, problem.metric
+        if problem.vectors is None:
+            return "it needs vectors"
+        if row.offset or (row.reduction is np.add and not row.equal_parts and metric in ("sqeuclidean", "cosine")):
+            return None
+        return f"{row.name} of metric {metric!r} does not follow from means and spreads"
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Tell whether distances are cheap to compute again: with more features than objects, once is enough."""
+        n, d = problem.vectors.shape
+        return bool(d <= n)
+
+    @staticmethod
+    def memory(problem: Problem) -> int:
+        """Sums in float64, means in float32, lists, and the blocks of all threads."""
+        n, d = problem.vectors.shape
+        return n * (12 * d + 12 * SEARCH_LENGTH + 200) + 64 * ROWS * COLUMNS
+
+    # --- the search ---
+
+    def search_all(self, slots: NDArray[np.int64]) -> None:
+        """Search all clusters; where rows repeat so often that ties would fill lists, the first of equal rows only.
+
+        Equal rows are each other's nearest, and all of them are joined at the first level. Until then the first stands
+        in for them in the lists of others, each of them lists the first, and the first one of them: that joins them, in
+        the order in which all their links would. What they are near to besides is searched when they are one.
+        """
+        first = self._repeated_rows(slots)
+        if first is None:
+            super().search_all(slots)
+            return
+        self.stand_ins = np.flatnonzero(first == slots)
+        super().search_all(self.stand_ins)
+        others = np.flatnonzero(first != np.arange(len(first)))
+        nearest = first.copy()
+        nearest[first[others]] = others
+        twins = np.flatnonzero(nearest != np.arange(len(first)))
+        start = self.lists.start[twins]
+        self.lists.nodes[start], self.lists.distances[start] = self.nodes.node_of[nearest[twins]], 0.0
+        self.lists.count[twins], self.lists.radius[twins] = 1, np.finfo(np.float64).tiny
+
+    def findable(self) -> NDArray[np.int64]:
+        """Return the slots of clusters that searches may find: all, from the first level on."""
+        return self.stand_ins[self.nodes.node_of[self.stand_ins] >= 0]
+
+    def _repeated_rows(self, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return for each row the first equal to it, if some repeat more often than a list is long, and all join."""
+        n, sums = self.problem.n_objects, self.space.sums
+        if self.problem.alpha != 1.0 or len(slots) < n or (self.space.weight != 1.0).any():
+            return None
+        if n > SAMPLE and find_twins(sums[np.linspace(0, n - 1, SAMPLE).astype(np.int64)]) is None:
+            return None
+        first = find_twins(sums)
+        if first is None or np.bincount(first).max() <= SEARCH_LENGTH or differences_vanish(sums, first):
+            return None
+        return first
+
+    def search(self, slots: NDArray[np.int64], push: bool) -> None:
+        """Fill lists by float32 products; what they cannot prove by float64 products, then one by one."""
+        self.searches += len(slots)
+        self._pack()
+        self.radius_before = self.lists.radius[self.columns]
+        self.radius_before[self.position[slots]] = -np.inf  # what is searched needs no push
+        for means in (self.means, None):
+            slots = self._search_by_products(slots, self.means64() if means is None else means, push)
+            push = False
+            if not len(slots):
+                return
+        self._search_one_by_one(slots)
+
+    def _search_by_products(self, slots: NDArray[np.int64], means: NDArray[Any], push: bool) -> NDArray[np.int64]:
+        blocks = [slots[start : start + ROWS] for start in range(0, len(slots), ROWS)]
+        results = self.in_threads(lambda block: self._search_block(block, means, push), blocks)
+        for block, (_, pairs) in zip(blocks, results, strict=True):
+            if push and len(pairs):
+                push_all(self.space, self.lists, self.nodes, self.work, pairs, block, self.columns)
+        return np.concatenate([block[failed] for block, (failed, _) in zip(blocks, results, strict=True)])
+
+    def _search_block(self, slots: NDArray[np.int64], means: NDArray[Any], push: bool) -> tuple[NDArray[Any], Any]:
+        space, kind, d = self.space, means.dtype.type, self.space.sums.shape[1]
+        own = self.position[slots]
+        left = means[own]
+        extra = left[:, d].copy()
+        left *= kind(-2)
+        left[:, d] = 1
+        rounding = (d + 16) * float(np.finfo(kind).eps)
+        norm = np.sqrt(np.maximum(extra, 0)).astype(np.float64)
+        error = rounding * (norm + self.largest_norm) ** 2
+        offset = (extra.astype(np.float64) - error).astype(kind)
+        weight = space.weight[slots].astype(kind)
+        bound = np.full((len(slots), SEARCH_LENGTH + 1), np.inf, kind)
+        place = np.full((len(slots), SEARCH_LENGTH + 1), -1, np.int32)
+        scale = space.scale * self.unit**2 * (1 - 16 * float(np.finfo(kind).eps))
+        weights = self.weights.astype(kind)
+        by_size = space.by_size and (push or not self.equal_weights)  # equal weights do not change the order
+        with np.errstate(over="ignore"):  # too far for this number type is as good as infinite
+            radius = (self.radius_before / scale * (1 + 1e-6)).astype(kind)
+        reached = np.zeros((len(slots) * (64 if push else 0) + 1, 2), np.int64)
+        while True:
+            for start in range(0, len(self.columns), COLUMNS):
+                tile = slice(start, start + COLUMNS)
+                products = times_transposed(left, means[tile])
+                select_block(
+                    products, start, own, offset, weight, weights[tile], by_size, bound, place,
+                    radius[tile], push, reached,
+                )  # fmt: skip
+            if reached[-1, 0] < len(reached):
+                break
+            reached = np.zeros((int(reached[-1, 0]) + 2, 2), np.int64)
+            bound[:], place[:] = np.inf, -1
+        if not by_size:
+            bound += offset[:, None]
+            if space.by_size:
+                bound *= (weight * weights[0] / (weight + weights[0]))[:, None]
+        failed = np.zeros(len(slots), bool)
+        factor = self.problem.tie_factor
+        decide(space, self.lists, self.nodes, slots, self.columns, bound, place, scale, factor, failed)
+        return failed, reached[: reached[-1, 0]]
+
+    def _search_one_by_one(self, slots: NDArray[np.int64]) -> None:
+        """Exact rows, for ties that fill a whole list and for data that products cannot resolve."""
+
+        def measure(r: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+            out = np.empty(len(self.columns))
+            exact_row(self.space, r, self.columns, out)
+            out[self.nodes.node_of[self.columns] < 0] = np.inf
+            return nearest_of_row(out, self.problem.tie_factor)
+
+        for start in range(0, len(slots), 256):
+            some = slots[start : start + 256]
+            for r, (place, distance, radius) in zip(some, self.in_threads(measure, list(some)), strict=True):
+                self.set_list(int(r), self.columns[place], distance, radius)
+
+    # --- the packed copy that products read ---
+
+    def _pack(self) -> None:
+        """Bring the float32 means up to date: rows of joined clusters, and all rows when a third is gone."""
+        done, self.packed = self.packed, int(self.work.counters[N_LINKS])
+        if self.n_clusters < 0.7 * len(self.columns) or not len(self.columns):
+            self.columns = self.findable()
+            self.position = np.full(self.problem.n_objects, -1, np.int64)
+            self.position[self.columns] = np.arange(len(self.columns))
+            self.means = self._means(self.columns, np.float32)
+            self.weights = self.space.weight[self.columns]
+        else:
+            changed = np.unique(np.r_[self.work.p[done : self.packed], self.work.q[done : self.packed]])
+            changed = changed[self.position[changed] >= 0]
+            gone = self.nodes.node_of[changed] < 0
+            self.means[self.position[changed[gone]], :-1] = 0
+            self.means[self.position[changed[gone]], -1] = GONE
+            kept = changed[~gone]
+            self.means[self.position[kept]] = self._means(kept, np.float32)
+            self.weights[self.position[kept]] = self.space.weight[kept]
+        self.equal_weights = bool((self.weights == self.weights[0]).all())
+        extra = self.means[:, -1]
+        self.largest_norm = float(np.sqrt(extra[extra < GONE].max(initial=0)))
+
+    def _means(self, slots: NDArray[np.int64], kind: Any) -> NDArray[Any]:
+        """Return the representatives of clusters and, in one more column, their squares plus the spread inside."""
+        means = self.space.sums[slots] / (self.space.weight[slots, None] * self.unit)
+        extra = np.einsum("ij,ij->i", means, means)
+        if self.space.with_spread:
+            extra += self.space.spread[slots] / (self.space.weight[slots] * self.unit) ** 2
+        return np.column_stack((means, extra)).astype(kind)
+
+    def means64(self) -> NDArray[np.float64]:
+        """Return the packed means in float64."""
+        means = self._means(self.columns, np.float64)
+        means[self.nodes.node_of[self.columns] < 0, -1] = GONE
+        return means
+
+
+def exact_shift(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what can be taken off each column without rounding: its middle, where all lies far from zero.
+
+    A column that spans less than its distance from zero loses no bit (Sterbenz); others are left alone, but for
+    whole numbers, which a whole number shifts exactly.
+    """
+    low, high = vectors.min(axis=0), vectors.max(axis=0)
+    middle = np.rint((low + high) / 2)
+    whole = (np.rint(vectors[:1000]) == vectors[:1000]).all(axis=0) & (np.maximum(-low, high) < 2**51)
+    for column in np.flatnonzero(whole & (low < high)):  # most are seen not to be, or to be constant, at once
+        whole[column] = (np.rint(vectors[:, column]) == vectors[:, column]).all()
+    far = np.minimum(np.abs(low), np.abs(high)) * 2 >= np.maximum(np.abs(low), np.abs(high))
+    far &= np.sign(low) == np.sign(high)
+    middle = np.where(far & ~whole, low, middle)
+    return np.where(whole | far, middle, 0.0)

@@ -1,0 +1,199 @@
+"""Given distances, square or condensed: what makes them acceptable, and how one form becomes the other."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import NotEuclideanWarning, explain
+from ..machine import in_threads, n_threads
+from .numbers import Names, check_finite, extremes
+
+#: Differences below this share of the largest distance are rounding.
+ROUNDING = 1e-8
+
+#: The distances of at most this many objects are looked at to tell whether points can have them.
+OBJECTS_LOOKED_AT = 500
+
+
+def check_given(data: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[Any], int, float]:
+    """Check square or condensed distances; return them, the number of objects, and the largest distance.
+
+    What rounding can explain (negative by a hair, not quite symmetric) is set right in a copy: a square matrix comes
+    back symmetric with a zero diagonal.
+    """
+    if data.dtype.kind != "f":
+        data = data.astype(np.float64)
+    n = _count_objects(data)
+    threads = n_threads(n_jobs)
+    low, high, even = _look_through(data, threads) if data.ndim == 2 else (*extremes(data, threads), True)
+    if not math.isfinite(high - low):
+        check_finite(data)
+    slack = _rounding(data.dtype) * max(high, -low)
+    if low < -slack:
+        place = tuple(int(index) for index in np.unravel_index(int(data.argmin()), data.shape))
+        raise ValueError(
+            explain(
+                f"Negative distance {low} at {place if len(place) > 1 else place[0]}",
+                "distances of at least 0",
+                "turn similarities into distances, for example 1 - similarity",
+            )
+        )
+    if data.ndim == 2:
+        data = _check_square(data, slack, even)
+    if low < 0:
+        data = np.maximum(data, 0)
+    return data, n, high
+
+
+def _count_objects(data: NDArray[Any]) -> int:
+    """Return the number of objects that a matrix of distances is about."""
+    if data.ndim == 1:
+        n = (1 + math.isqrt(1 + 8 * len(data))) // 2
+        if n * (n - 1) // 2 != len(data):
+            raise ValueError(
+                explain(
+                    f"A condensed matrix of length {len(data)}",
+                    f"n(n-1)/2 numbers, for example {n * (n - 1) // 2} for {n} objects",
+                    "check with scipy.spatial.distance.squareform",
+                )
+            )
+        return n
+    if data.ndim != 2 or data.shape[0] != data.shape[1] or not len(data):
+        raise ValueError(
+            explain(
+                f"metric='precomputed' with data of shape {data.shape}",
+                "a square (n, n) or condensed (n(n-1)/2,) matrix of distances",
+                "drop metric='precomputed' if the rows are vectors",
+            )
+        )
+    return len(data)
+
+
+def _rounding(dtype: np.dtype[Any]) -> float:
+    """Return the share of the largest distance that is rounding: float32 rounds more."""
+    return max(ROUNDING, 16.0 * float(np.finfo(dtype).eps))
+
+
+def _look_through(data: NDArray[Any], threads: int) -> tuple[float, float, bool]:
+    """Return the smallest and the largest entry of a square matrix, and whether it is symmetric to the bit."""
+
+    def look(strip: list[tuple[slice, slice]]) -> tuple[float, float, bool]:
+        low, high, even = [], [], True
+        for rows, columns in strip:
+            tile, mirrored = data[rows, columns], data[columns, rows].T
+            same = bool((tile == mirrored).all())
+            low += [some.min() for some in (tile, mirrored)[: 2 - same]]
+            high += [some.max() for some in (tile, mirrored)[: 2 - same]]
+            even = even and same
+        return np.min(low), np.max(high), even
+
+    low, high, even = zip(*in_threads(look, _tiles(len(data)), threads), strict=True)
+    return float(np.min(low)), float(np.max(high)), all(even)
+
+
+def _check_square(data: NDArray[Any], slack: float, even: bool) -> NDArray[Any]:
+    diagonal = data.diagonal()
+    if (diagonal > slack).any():
+        first = int(np.argmax(diagonal > slack))
+        raise ValueError(
+            explain(
+                f"The distance of object {first} to itself is {diagonal[first]}",
+                "a zero diagonal",
+                "turn similarities into distances, or set it with numpy.fill_diagonal(D, 0)",
+            )
+        )
+    for rows, columns in itertools.chain.from_iterable([] if even else _tiles(len(data))):
+        apart = np.argwhere(np.abs(data[rows, columns] - data[columns, rows].T) > slack)
+        if len(apart):
+            i, j = int(apart[0, 0]) + rows.start, int(apart[0, 1]) + columns.start
+            raise ValueError(
+                explain(
+                    f"Not symmetric: D[{i}, {j}] = {data[i, j]} but D[{j}, {i}] = {data[j, i]}",
+                    "D equal to its transpose",
+                    "make it so with (D + D.T) / 2",
+                )
+            )
+    if not even or diagonal.any():  # rounding only: make it exact, in a copy
+        data = data / 2 + data.T / 2
+        np.fill_diagonal(data, 0)
+    return data
+
+
+def _tiles(n: int, size: int = 512) -> list[list[tuple[slice, slice]]]:
+    """Return strips of tiles, on and above the diagonal of a square matrix: two of them fit into the cache together."""
+    cuts = [slice(at, at + size) for at in range(0, n, size)]
+    return [[(rows, columns) for columns in cuts[k:]] for k, rows in enumerate(cuts)]
+
+
+def agreeing_names(rows: Names | None, columns: Names | None) -> Names | None:
+    """Return the one set of names that stands beside and above square distances; refuse two that differ."""
+    if rows is None or columns is None:
+        return columns if rows is None else rows
+    differ = np.flatnonzero(rows != columns) if len(rows) == len(columns) else np.arange(1)
+    if len(differ):
+        first = int(differ[0])
+        same = "in the same order" if sorted(rows) == sorted(columns) else "with the same names"
+        raise ValueError(
+            explain(
+                f"Row {first + 1} of the distances is '{rows[first]}', column {first + 1} '{columns[first]}'",
+                f"rows and columns {same}",
+                "sort one like the other" if same.endswith("order") else "rename one like the other, or drop one",
+            )
+        )
+    return rows
+
+
+def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stacklevel: int) -> None:
+    """Warn if no points can have these distances: their doubly centred squares have a negative eigenvalue.
+
+    All distances are looked at for up to 500 objects; above that those of 500 objects, evenly spaced, so that the
+    check takes a tenth of a second at most, and matrices that fail only elsewhere pass.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if n > OBJECTS_LOOKED_AT:
+        given = given_subset(given, n, np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
+        n = OBJECTS_LOOKED_AT
+    squares = to_square(given, n).astype(np.float64) ** 2
+    centred = squares - squares.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    tolerance = max(1e-8, 100.0 * float(np.finfo(given.dtype).eps))
+    with threadpool_limits(1, "blas"):  # small work, which several threads on a busy machine make slow
+        eigenvalues = np.linalg.eigvalsh(centred / -2.0)
+    if eigenvalues[0] < -tolerance * np.abs(eigenvalues).max():
+        warnings.warn(
+            explain(
+                f"The given distances cannot be Euclidean, and criterion {criterion!r} takes them as such: "
+                "squared distances that come out negative count as 0",
+                "any distances, but heights mean lengths only for Euclidean ones",
+                "use criterion='average' or 'complete' for distances of other kinds",
+            ),
+            NotEuclideanWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def to_square(given: NDArray[Any], n: int) -> NDArray[Any]:
+    """Return a new square matrix from square or condensed distances, in their own float type."""
+    if given.ndim == 2:
+        return given.copy()
+    square = np.zeros((n, n), dtype=given.dtype)
+    upper = np.triu_indices(n, 1)
+    square[upper] = given
+    square.T[upper] = given
+    return square
+
+
+def given_subset(given: NDArray[Any], n: int, objects: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the distances of some objects, in the form they were given."""
+    if given.ndim == 2:
+        return given[np.ix_(objects, objects)]
+    p, q = np.triu_indices(len(objects), 1)
+    i, j = np.minimum(objects[p], objects[q]), np.maximum(objects[p], objects[q])
+    return np.asarray(given[n * i - i * (i + 1) // 2 + (j - i - 1)])

@@ -1,0 +1,101 @@
+"""Hashes that tell whether data, or a function, is still the same."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from types import CodeType, ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .numbers import is_sparse
+
+#: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all.
+NUMBERS_HASHED = 2**21
+
+
+def data_fingerprint(vectors: Any, given: NDArray[Any] | None) -> str:
+    """Return a hash of the objects' values, whatever type holds them; square and condensed distances have the same.
+
+    Cheap beside any run: of large data only evenly spaced rows count, so a change elsewhere goes unnoticed.
+    """
+    digest = hashlib.sha256()
+    if given is not None:
+        n = len(given) if given.ndim == 2 else (1 + int(np.sqrt(1 + 8 * len(given)))) // 2
+        digest.update(f"distances {n}".encode())
+        for row in range(0, n - 1, _step(n, n // 2)):
+            start = row * n - row * (row + 1) // 2
+            part = given[row, row + 1 :] if given.ndim == 2 else given[start : start + n - 1 - row]
+            digest.update(_canonical(part).data)
+        return digest.hexdigest()
+    n, width = vectors.shape
+    digest.update(f"vectors {n} {width}".encode())
+    if is_sparse(vectors):
+        rows = vectors[:: _step(n, vectors.nnz // max(n, 1))].tocsr(copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        for array in (rows.indptr, rows.indices, rows.data):
+            digest.update(_canonical(array).data)
+    else:
+        digest.update(_canonical(vectors[:: _step(n, width)]).data)
+    return digest.hexdigest()
+
+
+def _step(n: int, width: int) -> int:
+    return max(1, -(-n * width // NUMBERS_HASHED))
+
+
+def _canonical(values: NDArray[Any]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(values, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
+
+
+def exact_fingerprint(options: object, *arrays: Any) -> str:
+    """Return a hash of options and of every byte of some arrays."""
+    digest = hashlib.sha256(repr(options).encode())
+    for data in arrays:
+        for array in (data.data, data.indices, data.indptr) if is_sparse(data) else (data,):
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return digest.hexdigest()
+
+
+def function_fingerprint(function: Any) -> str:
+    """Return a hash of what a function does: its code and constants, its defaults and the values it closes over.
+
+    Global names that it reads, and what compiled functions do, are beyond it.
+    """
+    return hashlib.sha256("\n".join(_parts_of(function)).encode()).hexdigest()
+
+
+def _parts_of(value: Any, inside: tuple[int, ...] = ()) -> list[str]:
+    """Describe a value so that equal descriptions mean equal behaviour, as far as Python tells."""
+    if id(value) in inside:  # a function that closes over itself
+        return ["itself"]
+    inside = (*inside, id(value))
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return [exact_fingerprint("array", value)]
+    if isinstance(value, CodeType):
+        return [value.co_code.hex(), repr(value.co_names), *_parts_of(value.co_consts, inside)]
+    if isinstance(value, (tuple, list)):
+        return [type(value).__name__, *(part for item in value for part in _parts_of(item, inside))]
+    if isinstance(value, (set, frozenset)):
+        return [type(value).__name__, *sorted(map(repr, value))]
+    if isinstance(value, dict):
+        return [part for key, item in value.items() for part in (repr(key), *_parts_of(item, inside))]
+    value = getattr(value, "py_func", value)  # a function that Numba compiles
+    function = getattr(value, "__func__", value)  # of a method, which also has the object it belongs to
+    parts = [f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(value).__qualname__)}"]
+    if isinstance(value, functools.partial):
+        held: Any = (value.func, value.args, value.keywords)
+    elif hasattr(function, "__code__"):
+        closure = [cell.cell_contents for cell in function.__closure__ or ()]
+        own = () if function is value else (value.__self__,)
+        held = (function.__code__, function.__defaults__, function.__kwdefaults__, closure, *own)
+    elif hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)):
+        held = (getattr(type(value).__call__, "__code__", None) if callable(value) else None, vars(value))
+    else:
+        return [*parts, re.sub(r" at 0x[0-9a-f]+", "", repr(value))]
+    return [*parts, *_parts_of(held, inside)]

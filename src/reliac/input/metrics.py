@@ -1,0 +1,209 @@
+"""The metrics, one row each, and the distances of all objects from vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import explain, unknown_name
+
+MetricLike = str | Callable[[NDArray[Any], NDArray[Any]], float]
+
+#: Tables of products are made in blocks of about this many numbers.
+BLOCK = 2**22
+
+#: Sparse rows whose distance keeps less than this share of their squares are subtracted instead of multiplied.
+CANCELLATION = 1e-4
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric by the name that ``scipy.spatial.distance.pdist`` knows it by."""
+
+    name: str
+    zero_rows: bool = True  # a row of zeros has a distance
+    constant_rows: bool = True  # a row of equal values has a distance
+    by_products: bool = False  # follows from inner products, which sparse rows give cheaply
+    growth: float | None = None  # at most the largest difference of two numbers times columns**growth; None: unknown
+    by_pairs: bool = True  # the distance of two rows does not depend on the others
+
+
+_ROWS = (
+    Metric("sqeuclidean", by_products=True, growth=0.5),
+    Metric("euclidean", by_products=True, growth=0.5),
+    Metric("cosine", zero_rows=False, by_products=True),
+    Metric("cityblock", growth=1.0),
+    Metric("correlation", zero_rows=False, constant_rows=False),
+    Metric("chebyshev", growth=0.0),
+    Metric("minkowski", growth=0.5),
+    Metric("seuclidean", by_pairs=False),
+    Metric("mahalanobis", by_pairs=False),
+    Metric("braycurtis"),
+    Metric("canberra"),
+    Metric("jensenshannon", zero_rows=False),
+    Metric("hamming"),
+    Metric("jaccard"),
+    Metric("dice"),
+    Metric("rogerstanimoto"),
+    Metric("russellrao"),
+    Metric("sokalsneath"),
+    Metric("yule"),
+)
+
+METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}
+
+#: Other spellings that SciPy and scikit-learn users write.
+ALIASES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean", "matching": "hamming"}
+
+#: The metrics whose distances are those of points in space, up to a square.
+EUCLIDEAN = ("sqeuclidean", "euclidean")
+
+
+def canonical_metric(metric: object) -> MetricLike:
+    """Return the metric's own name, or the callable as it is."""
+    if callable(metric):
+        return metric
+    name = ALIASES.get(str(metric).lower(), str(metric).lower())
+    if not isinstance(metric, str) or (name not in METRICS and name != "precomputed"):
+        raise ValueError(unknown_name("metric", metric, [*METRICS, "precomputed"]))
+    return name
+
+
+def pairwise(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
+    """Return the (n, n) distances of all rows, in float64, symmetric to the bit, with a zero diagonal."""
+    from scipy.spatial.distance import pdist, squareform
+
+    row = METRICS.get(metric) if isinstance(metric, str) else None
+    if hasattr(vectors, "tocsr"):
+        if row is not None and row.by_products:
+            return _from_products(vectors, row.name)
+        vectors = vectors.toarray()
+    if callable(metric):
+        condensed = _by_calls(vectors, metric)
+    else:
+        try:
+            condensed = np.asarray(pdist(vectors, metric), dtype=np.float64)
+        except (np.linalg.LinAlgError, ValueError, TypeError) as error:
+            raise ValueError(
+                explain(
+                    f"Metric {metric!r} cannot compare these {len(vectors)} rows ({error})",
+                    "data that the metric is defined for",
+                    "choose another metric, or pass distances with metric='precomputed'",
+                )
+            ) from error
+    _check_computed(condensed, metric, len(vectors))
+    return np.asarray(squareform(np.maximum(condensed, 0.0, out=condensed), checks=False))
+
+
+def comes_in_blocks(vectors: Any, metric: MetricLike) -> bool:
+    """Tell whether distances can be computed block by block, with the same result as all at once."""
+    return isinstance(metric, str) and METRICS[metric].by_pairs and not hasattr(vectors, "tocsr")
+
+
+def fill_block(
+    target: NDArray[np.float64], vectors: NDArray[Any], metric: MetricLike, start: int, rows: int = 256
+) -> None:
+    """Write the distances of some rows to all later ones into a square matrix; :func:`mirror_block` does the rest.
+
+    Rows are written as they lie in memory, so that fresh memory is taken a little at a time.
+    """
+    from scipy.spatial.distance import cdist
+
+    stop = min(start + rows, len(vectors))
+    for left in range(start, len(vectors), 4096):
+        right = min(left + 4096, len(vectors))
+        block = np.maximum(cdist(vectors[start:stop], vectors[left:right], metric), 0.0)
+        if left == start:  # the same bits on both sides, and nothing from a row to itself
+            own = np.triu(block[:, : stop - start], 1)
+            block[:, : stop - start] = own + own.T
+        if not np.isfinite(block).all():
+            p, q = (int(index) for index in np.argwhere(~np.isfinite(block))[0])
+            raise ValueError(_no_distance(metric, block[p, q], start + p, left + q))
+        target[start:stop, left:right] = block
+
+
+def mirror_block(target: NDArray[np.float64], start: int, rows: int = 256) -> None:
+    """Copy into some rows of a square matrix what stands in their columns, above the diagonal."""
+    stop = min(start + rows, len(target))
+    for left in range(0, start, rows):
+        target[start:stop, left : left + rows] = target[left : left + rows, start:stop].T
+
+
+def _by_calls(vectors: NDArray[Any], metric: Callable[..., float]) -> NDArray[np.float64]:
+    """Call a function for every pair of rows; where it fails, name the two."""
+    n = len(vectors)
+    condensed = np.empty(n * (n - 1) // 2)
+    for place, (p, q) in enumerate(combinations(range(n), 2)):
+        try:
+            condensed[place] = metric(vectors[p], vectors[q])
+        except Exception as error:
+            raise ValueError(
+                explain(
+                    f"Metric {metric_name(metric)!r} fails for rows {p} and {q} ({type(error).__name__}: {error})",
+                    "a function of two rows that returns a number",
+                    "correct the function, or pass distances with metric='precomputed'",
+                )
+            ) from error
+    return condensed
+
+
+def _from_products(vectors: Any, name: str) -> NDArray[np.float64]:
+    """Distances of sparse rows from their inner products; rows that nearly coincide are subtracted.
+
+    Made block by block of rows, so that no second table of all distances is held.
+    """
+    rows = vectors.tocsr().astype(np.float64)
+    if name == "cosine":
+        from scipy.sparse import diags_array
+
+        rows = (diags_array(1.0 / np.sqrt(_squares(rows))) @ rows).tocsr()
+    n = rows.shape[0]
+    squares, columns = _squares(rows), rows.T.tocsc()
+    distances = np.zeros((n, n))
+    for start in range(0, n, max(1, BLOCK // n)):
+        some = slice(start, start + max(1, BLOCK // n))
+        total = squares[some, None] + squares[None, start:]
+        block = np.triu(np.maximum(total - 2.0 * (rows[some] @ columns[:, start:]).toarray(), 0.0), 1)
+        p, q = np.nonzero(np.triu(block <= CANCELLATION * total, 1))
+        for first in range(0, len(p), 4096):
+            i, j = p[first : first + 4096], q[first : first + 4096]
+            block[i, j] = _squares(rows[start + i] - rows[start + j])
+        if name == "cosine":
+            block /= 2.0  # |u - v|^2 = 2 - 2 cos for unit rows
+        elif name == "euclidean":
+            np.sqrt(block, out=block)
+        distances[some, start:] = block
+        distances[start:, some] += block.T
+    return distances
+
+
+def _squares(rows: Any) -> NDArray[np.float64]:
+    """Return the squared length of every sparse row."""
+    return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+
+
+def _check_computed(condensed: NDArray[np.float64], metric: MetricLike, n: int) -> None:
+    """Refuse distances that are not numbers, naming the first pair of rows."""
+    if np.isfinite(condensed).all() and not (condensed < -1e-12).any():
+        return
+    first = int(np.flatnonzero(~(np.isfinite(condensed) & (condensed >= -1e-12)))[0])
+    p, q = (int(index[first]) for index in np.triu_indices(n, 1))
+    raise ValueError(_no_distance(metric, condensed[first], p, q))
+
+
+def _no_distance(metric: MetricLike, value: float, p: int, q: int) -> str:
+    return explain(
+        f"Metric {metric_name(metric)!r} gives {value} for rows {p} and {q}",
+        "finite distances of at least 0",
+        "scale or clean these rows, or choose another metric",
+    )
+
+
+def metric_name(metric: MetricLike) -> str:
+    """Return what a metric goes by."""
+    return metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)

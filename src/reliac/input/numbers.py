@@ -1,0 +1,340 @@
+"""Whatever holds a table of numbers -> a checked array and the names of its rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import explain
+from ..machine import in_threads
+
+Names = NDArray[np.str_]
+
+#: Texts that say "no value here", in small letters.
+MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
+
+#: A difference whose square is a normal number, with room for what it may be divided by.
+SMALLEST_GAP = 1e-140
+
+#: Titles that polars gives to columns without one.
+COUNTED_TITLE = re.compile(r"column_\d+")
+
+
+# --- what a value is ---
+
+
+def is_sparse(data: object) -> bool:
+    """Tell whether this is a scipy sparse matrix or array."""
+    return hasattr(data, "tocsr") and hasattr(data, "nnz")
+
+
+def is_frame(data: object) -> bool:
+    """Tell whether this is a pandas or polars frame."""
+    return hasattr(data, "to_numpy") and hasattr(data, "columns")
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number; Python reads 1_2 as 12, but in a table it is a name."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text and text.strip().lower() not in MISSING
+
+
+def are_names(values: Sequence[Any]) -> bool:
+    """Tell whether a column holds distinct words: texts that are no numbers, not even as people write them (1,000)."""
+    return (
+        all(isinstance(value, str) and bool(value.strip()) for value in values)
+        and len(set(values)) == len(values)
+        and not any(is_number(re.sub(r"(?<=\d)[,' ](?=\d)|[\s%$€£]", "", value)) for value in values)
+    )
+
+
+def first_not_finite(numbers: Any) -> tuple[tuple[int, ...], Any] | None:
+    """Return the first place that holds NaN or infinity and what is there, or None."""
+    if is_sparse(numbers):
+        if np.isfinite(numbers.data).all():
+            return None
+        first = int(np.flatnonzero(~np.isfinite(numbers.data))[0])
+        row = int(np.searchsorted(numbers.indptr, first, side="right")) - 1
+        return (row, int(numbers.indices[first])), numbers.data[first]
+    with np.errstate(over="ignore", invalid="ignore"):  # a finite sum has finite terms, and needs no second array
+        if numbers.dtype.kind != "f" or np.isfinite(numbers.sum()) or np.isfinite(numbers).all():
+            return None
+    place = tuple(int(index) for index in np.argwhere(~np.isfinite(numbers))[0])
+    return place, numbers[place]
+
+
+def extremes(numbers: NDArray[Any], threads: int) -> tuple[float, float]:
+    """Return the smallest and the largest number; NaN if there is one. One pass, in runs that fit into the cache."""
+    run, share = 2**16, 2**22
+    flat = numbers.ravel(order="K")  # a view, unless there are gaps
+    if not flat.size:
+        return 0.0, 0.0
+
+    def look(start: int) -> tuple[Any, Any]:
+        runs = [flat[at : at + run] for at in range(start, min(start + share, flat.size), run)]
+        found = [(some.min(), some.max()) for some in runs]
+        return np.min([low for low, _ in found]), np.max([high for _, high in found])
+
+    found = in_threads(look, range(0, flat.size, share), threads)
+    return float(np.min([low for low, _ in found])), float(np.max([high for _, high in found]))
+
+
+# --- tables ---
+
+
+def to_numbers(data: Any, finite: bool = True) -> tuple[Any, Names | None]:
+    """Return the numbers of an array, a frame or a sparse matrix, uncopied where possible, and the row names.
+
+    float32, float64, integers and booleans stay what they are; float16 becomes float32; sparse becomes CSR. With
+    ``finite=False`` an array is left for the caller to look through.
+    """
+    if is_sparse(data):
+        return _sparse_numbers(data), None
+    if is_frame(data):
+        return _frame_numbers(data)
+    check_unmasked(data)
+    numbers = _array_numbers(data)
+    if finite:
+        check_finite(numbers)
+    return numbers, None
+
+
+def check_finite(numbers: Any, columns: Any = None) -> None:
+    """Refuse NaN and infinity, naming the first row and column that hold one."""
+    found = first_not_finite(numbers)
+    if found is None:
+        return
+    place, value = found
+    raise ValueError(
+        explain(
+            f"X contains {'NaN' if np.isnan(value) else 'infinity'} (first at {_where(place, columns)})",
+            "finite numbers",
+            "drop that row, or fill the gap (for example with sklearn.impute.SimpleImputer)",
+        )
+    )
+
+
+def check_unmasked(data: Any) -> None:
+    """Refuse an array whose mask hides values, naming the first."""
+    if not isinstance(data, np.ma.MaskedArray) or not np.ma.getmaskarray(data).any():
+        return
+    place = tuple(int(index) for index in np.argwhere(np.ma.getmaskarray(data))[0])
+    raise ValueError(
+        explain(
+            f"A value is masked (first at {_where(place)})",
+            "arrays without masked values",
+            "drop that row, or fill the gap with X.filled(value)",
+        )
+    )
+
+
+def _where(place: tuple[int, ...], columns: Any = None) -> str:
+    if len(place) != 2:
+        return f"position {place[0]}" if len(place) == 1 else f"place {place}"
+    return f"row {place[0]}, column {place[1] if columns is None else repr(str(columns[place[1]]))}"
+
+
+def _sparse_numbers(data: Any) -> Any:
+    numbers = data.tocsr()
+    if numbers.dtype.kind not in "fiub":
+        raise TypeError(_not_real(f"A sparse matrix of dtype {numbers.dtype}"))
+    check_finite(numbers)
+    return numbers
+
+
+def _array_numbers(data: Any) -> NDArray[Any]:
+    try:
+        numbers = np.asarray(data)
+    except ValueError as error:
+        raise ValueError(
+            explain(
+                f"The rows do not form a table ({error})",
+                "rows of equal length",
+                "check the lengths of the rows",
+            )
+        ) from None
+    if numbers.dtype.kind == "O":
+        if not numbers.ndim:
+            raise TypeError(_no_table(data))
+        numbers = _numbers_from_objects(numbers)
+    return _plain_dtype(numbers, f"An array of dtype {numbers.dtype}")
+
+
+def _no_table(data: Any) -> str:
+    step = "pass a list of rows"
+    if hasattr(data, "collect"):
+        step = "collect it first, with X.collect()"
+    elif hasattr(data, "__iter__"):
+        step = "turn it into a list of rows, for example with list(...)"
+    return explain(
+        f"X is of type {type(data).__name__}",
+        "an array, a list of rows, a pandas or polars frame, or a scipy sparse matrix",
+        step,
+    )
+
+
+def _plain_dtype(numbers: NDArray[Any], given: str) -> NDArray[Any]:
+    """Keep float32, float64, integers and booleans; widen float16; narrow long double; refuse the rest."""
+    if numbers.dtype.kind == "c":
+        raise ValueError(
+            explain(
+                f"{given}: Complex data not supported",
+                "real numbers",
+                "pass real and imaginary parts as columns",
+            )
+        )
+    if numbers.dtype.kind not in "fiub":
+        raise TypeError(_not_real(given))
+    if numbers.dtype.kind == "f" and numbers.dtype not in (np.float32, np.float64):
+        return numbers.astype(np.float32 if numbers.dtype.itemsize < 4 else np.float64)
+    return numbers
+
+
+def _not_real(given: str) -> str:
+    return explain(given, "real numbers or booleans", "encode text and dates as numbers, or drop those columns")
+
+
+def _as_float(value: Any) -> float:
+    """Read a Python object as a number; a text is none, even where it looks like one."""
+    if isinstance(value, (str, bytes)):
+        raise ValueError(f"could not convert string to float: {value!r}")
+    return float(value)
+
+
+def _numbers_from_objects(objects: NDArray[Any]) -> NDArray[Any]:
+    """Read an array of Python objects as numbers, naming the first place that holds none."""
+    numbers = np.empty(objects.shape)
+    for place, value in np.ndenumerate(objects):
+        try:
+            numbers[place] = _as_float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            shown = f"{value!r:.40}" if not isinstance(value, int) else f"a number of {value.bit_length()} bits"
+            where = f"row {place[0]}" + (f", column {place[1]}" if len(place) > 1 else "")
+            raise kind(_not_real(f"Text or objects in the data: {shown} at {where} ({error})")) from None
+    return numbers
+
+
+# --- frames ---
+
+
+def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
+    names = _index_names(frame)
+    columns = list(frame.columns)
+    if not hasattr(frame, "index") and len(columns) > 1:
+        names = _first_column_names(frame, columns[0])
+        columns = columns[1:] if names is not None else columns
+    if len(set(columns)) != len(columns):
+        twice = next(str(column) for column in columns if columns.count(column) > 1)
+        raise ValueError(explain(f"Two columns are called {twice!r}", "distinct column names", "rename one of them"))
+    arrays = [_column_numbers(frame[column], column) for column in columns]
+    if not arrays:
+        return np.empty((len(frame), 0)), names
+    numbers = np.column_stack([array.astype(np.result_type(*arrays), copy=False) for array in arrays])
+    check_finite(numbers, columns)
+    return numbers, names
+
+
+def _index_names(frame: Any) -> Names | None:
+    """Return a pandas index as text, unless it only counts the rows."""
+    index = getattr(frame, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return np.array([str(name) for name in index], dtype=np.str_)
+
+
+def titles_as_names(columns: Iterable[Any]) -> Names | None:
+    """Return the titles of columns as text, unless they only count the columns."""
+    titles = [str(title) for title in columns]
+    if titles == [str(place) for place in range(len(titles))] or all(map(COUNTED_TITLE.fullmatch, titles)):
+        return None
+    return np.array(titles, dtype=np.str_)
+
+
+def _first_column_names(frame: Any, column: Any) -> Names | None:
+    """Return the row names of a frame without an index: a first column of distinct words."""
+    values = frame[column].to_numpy()
+    if values.dtype.kind not in "OUT" or not are_names(values):
+        return None
+    return np.array(values, dtype=np.str_)
+
+
+def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
+    """Return one column as numbers; anything else is refused with the column's name."""
+    values = _column_values(series)
+    if values.dtype.kind in "fiub":
+        return _plain_dtype(values, "")
+    found = f"it is of type {series.dtype}"
+    if values.dtype.kind == "O":
+        numbers = np.empty(len(values))
+        for row, value in enumerate(values):
+            try:
+                numbers[row] = np.nan if value is None else _as_float(value)
+            except (TypeError, ValueError, OverflowError):
+                found = f"{value!r:.40} in row {row}"
+                break
+        else:
+            return numbers
+    raise TypeError(
+        explain(
+            f"Column {str(column)!r} is not numeric: {found}",
+            "numbers or booleans in every column",
+            f"drop column {str(column)!r}, encode it as numbers, or make it the row names (set_index)",
+        )
+    )
+
+
+def _column_values(series: Any) -> NDArray[Any]:
+    """Return a column as an array, what is missing as NaN; pandas' nullable float32 stays float32."""
+    kind = str(series.dtype)
+    if kind in ("Float32", "Float64", "boolean") or kind.startswith(("Int", "UInt")):
+        try:
+            dtype = np.float32 if kind == "Float32" else np.float64
+            return np.asarray(series.to_numpy(dtype=dtype, na_value=np.nan))
+        except TypeError:  # polars has these names too, and no such arguments
+            pass
+    return np.asarray(series.to_numpy())
+
+
+def find_twins(vectors: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Return for each row the first row equal to it; None if no row repeats.
+
+    Equal rows have equal projections, so one sort of n numbers tells almost always. O(n d + n log n).
+    """
+    n, d = vectors.shape
+    direction = np.random.default_rng(0).uniform(1.0, 2.0, size=(d,))
+    projection: NDArray[np.float64] = np.zeros(n)
+    for k in range(d):  # column by column: the same operations for every row, whatever BLAS would do
+        projection += vectors[:, k] * direction[k]
+    values = np.sort(projection)
+    if not (values[1:] == values[:-1]).any():
+        return None
+    order = np.argsort(projection, kind="stable")
+    ordered = vectors[order]
+    same = (ordered[1:] == ordered[:-1]).all(axis=1)
+    if ((projection[order[1:]] == projection[order[:-1]]) & ~same).any():  # different rows, same projection
+        order = np.lexsort(vectors.T[::-1])
+        ordered = vectors[order]
+        same = (ordered[1:] == ordered[:-1]).all(axis=1)
+    if not same.any():
+        return None
+    starts = np.r_[True, ~same]
+    first = np.empty(n, np.int64)
+    first[order] = order[starts][np.cumsum(starts) - 1]  # both sorts are stable: the first of a run is the smallest
+    return first
+
+
+def differences_vanish(vectors: NDArray[Any], first: NDArray[np.int64]) -> bool:
+    """Tell whether rows may be different and yet at distance 0: by differences whose squares are too small to be told.
+
+    ``first``: for each row the first equal to it, as :func:`find_twins` returns. O(n d log n), seldom asked for.
+    """
+    gaps = np.diff(np.sort(vectors[np.unique(first)], axis=0), axis=0)
+    return bool(((gaps > 0.0) & (gaps < SMALLEST_GAP)).any())

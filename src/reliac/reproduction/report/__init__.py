@@ -1,0 +1,1 @@
+"""The report: its parts, pictures, and the page."""

@@ -1,0 +1,1 @@
+"""A run from a problem to a tree: what it has established, progress, checkpoints, going on."""

@@ -1,0 +1,1 @@
+"""The result: the tree, its invariants, cuts, walks, files and layout."""

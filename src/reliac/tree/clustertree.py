@@ -1,0 +1,286 @@
+"""ClusterTree: the result of a run. Its invariants are checked when one is built.
+
+Nodes 0..n-1 are the objects, node n+i is made by link i. The invariants:
+
+1. A link joins two different nodes that exist before it; no node is joined twice.
+2. Levels start at 1, never fall, and leave no number out.
+3. Distances are finite and at least 0; inside a level they never fall, and inside a group they are equal.
+4. Sizes count objects: a link's size is the sum of the sizes of the two nodes it joins.
+5. Names, weights and row numbers, where given, have one entry per object; a spanning tree has one pair of objects
+   per link, each of them an object of the tree.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import exports, storage, views
+from .views import LINK, SpanningTree
+
+if TYPE_CHECKING:
+    from ..input.metrics import MetricLike
+    from ..input.problem import Problem
+
+Order = Literal["distance", "level"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterTree:
+    """A hierarchy of clusters, with levels; possibly a forest, where the run stopped early.
+
+    Attributes
+    ----------
+    n_objects : number of objects
+    links : structured array (left, right, distance, level, size), in level order, inside a level by distance
+    names : row names, or None
+    objects : row numbers in the input that the tree was made from
+    weights : one number per object
+    parameters : criterion, metric, alpha and the other options of the run
+    engine, reason : which engine ran, and why
+    fingerprint : a hash of the data, by which ``develop`` recognises it
+    problem : the checked input, which refers to X and does not copy it; None for a tree from a file
+    """
+
+    n_objects: int
+    links: NDArray[np.void]
+    objects: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    names: NDArray[np.str_] | None = None
+    object_pairs: NDArray[np.intp] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    engine: str = ""
+    reason: str = ""
+    fingerprint: str = ""
+    problem: Problem | None = None
+
+    def __post_init__(self) -> None:
+        """Check the invariants, and keep them: the arrays become read-only."""
+        check_invariants(self)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        for array in (self.links, self.names, self.objects, self.weights, self.object_pairs):
+            if array is not None:
+                array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        """Return a small table: objects, levels, clusters per level, engine and why."""
+        return views.summary(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the data out of a pickle; what is computed on demand can be computed again."""
+        fields = self.__dataclass_fields__
+        return {name: value for name, value in self.__dict__.items() if name in fields} | {"problem": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a pickle's fields; arrays come out of it writable, and become read-only again."""
+        self.__dict__.update(state)
+        self._freeze()
+
+    def __copy__(self) -> ClusterTree:
+        """Share everything: nothing of it can change."""
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ClusterTree:
+        """Share the read-only arrays and the data, which may be large; a copy can be developed as its original."""
+        return replace(self, parameters=copy.deepcopy(self.parameters, memo))
+
+    # --- levels and clusters ---
+
+    @property
+    def n_levels(self) -> int:
+        """The number of steps of the algorithm."""
+        return int(self.links["level"][-1]) if len(self.links) else 0
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters at the last level: 1 unless the run stopped early."""
+        return self.n_objects - len(self.links)
+
+    @cached_property
+    def cluster_counts(self) -> NDArray[np.intp]:
+        """The number of clusters at level 0, 1, ..., n_levels."""
+        joins = np.bincount(self.links["level"], minlength=self.n_levels + 1)
+        return np.asarray(self.n_objects - np.cumsum(joins))
+
+    @cached_property
+    def monotone_distances(self) -> NDArray[np.float64]:
+        """The distance of every link, or the largest below it where that is larger (inversions)."""
+        return views.monotone_distances(self)
+
+    @cached_property
+    def leaf_order(self) -> NDArray[np.intp]:
+        """The objects in an order in which every cluster is contiguous."""
+        return views.leaf_order(self)
+
+    def labels(
+        self,
+        n_clusters: int | None = None,
+        *,
+        level: int | None = None,
+        distance: float | None = None,
+        by: Order = "distance",
+        named: bool = False,
+    ) -> Any:
+        """Return the cluster of every object, numbered 0, 1, ... by each cluster's first object.
+
+        Give one of ``n_clusters`` (exactly that many, nested), ``level`` (the clusters of that level) and
+        ``distance`` (joins up to it); without any, the clusters of the last level.
+
+        ``by="distance"`` undoes the largest joins first, ``by="level"`` the last: what early stopping gives.
+        ``named=True`` returns a pandas Series with the row names as its index.
+        """
+        labels = views.labels(self, n_clusters, level, distance, by)
+        return exports.named_labels(self, labels) if named else labels
+
+    def clusters(
+        self, level: int | None = None, *, n_clusters: int | None = None, named: bool = False
+    ) -> list[NDArray[Any]]:
+        """Return the clusters of a level (or ``n_clusters`` of them) as arrays of objects, or of their names."""
+        objects = self.object_names if named else np.arange(self.n_objects)
+        return views.members(self.labels(n_clusters, level=level), objects)
+
+    @property
+    def object_names(self) -> NDArray[np.str_]:
+        """The row names, or the row numbers as text."""
+        return self.objects.astype(np.str_) if self.names is None else self.names
+
+    # --- what the levels tell ---
+
+    @cached_property
+    def join_levels(self) -> NDArray[np.intp]:
+        """The level at which each object first joins another; n_levels + 1 if it never does."""
+        return views.join_levels(self)
+
+    def outlier_scores(self) -> NDArray[np.float64]:
+        """Return join level / number of levels, at most 1: the later an object joins, the more it is an outlier."""
+        return views.outlier_scores(self)
+
+    def spanning_tree(self) -> SpanningTree:
+        """Return the minimum spanning tree (single criterion): pairs of objects, weights, levels.
+
+        A forest where the run stopped early.
+        """
+        return views.spanning_tree(self)
+
+    def cophenetic(self, pairs: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the distance at which two objects come together; infinite if they never do.
+
+        ``pairs``: (m, 2) objects; None: all pairs, condensed as SciPy has them.
+        """
+        return views.cophenetic(self, pairs)
+
+    def develop(
+        self,
+        clusters: Iterable[int] | int | None = None,
+        *,
+        X: Any = None,
+        metric: MetricLike | None = None,
+        n_clusters: int | None = None,
+        max_level: int | None = None,
+        max_distance: float | None = None,
+    ) -> ClusterTree:
+        """Go on from an early-stopped tree with some of its clusters only (labels as ``labels()`` gives them).
+
+        The result is a tree of those clusters' objects: the levels made so far, then those that a run on the
+        chosen clusters gives. ``max_level`` counts all levels of the result from 0, those made before included.
+
+        ``X`` is needed only for a tree that comes from a file or a pickle, and ``metric`` only if such a tree was
+        made with a function. A tree made in this process keeps a reference to its X: do not change X in place
+        before developing. Data other than the tree's own are refused.
+        """
+        from ..run.solve import develop
+
+        return develop(self, clusters, X, metric, (n_clusters, max_level, max_distance))
+
+    # --- other forms ---
+
+    def linkage_matrix(self, order: Order = "distance") -> NDArray[np.float64]:
+        """Return SciPy's linkage matrix Z, rows sorted by distance or left in level order."""
+        return exports.linkage_matrix(self, order)
+
+    def to_newick(self, lengths: bool = True) -> str:
+        """Return the tree in Newick form, ties as polytomies; a forest gives one line per tree.
+
+        The path between two leaves is as long as their cophenetic distance; where a join is nearer than one below
+        it (an inversion), as long as the larger of the two, since branches cannot have negative lengths.
+        """
+        return exports.newick(self, lengths)
+
+    def to_json(self) -> str:
+        """Return everything as JSON; :meth:`from_json` reads it."""
+        return storage.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> ClusterTree:
+        """Read what :meth:`to_json` wrote."""
+        return storage.read(cls, text, "The JSON text").tree
+
+    def to_networkx(self) -> Any:
+        """Return a networkx.DiGraph with edges from each node to its parts."""
+        return exports.networkx_graph(self)
+
+    def to_frame(self) -> Any:
+        """Return the links as a pandas DataFrame."""
+        return exports.frame(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tree to a file that :func:`reliac.load` reads; no pickle, never a half-written file."""
+        storage.save(self, path)
+
+    # --- pictures ---
+
+    def plot(self, ax: Any = None, *, max_leaves: int = 60, color_clusters: int | None = None) -> Any:
+        """Draw a dendrogram (extra ``plot``); trees above ``max_leaves`` objects show their top part only."""
+        from ..plots.dendrogram import plot_tree
+
+        return plot_tree(self, ax, max_leaves=max_leaves, color_clusters=color_clusters)
+
+    def plot_levels(self, axes: Sequence[Any] | None = None) -> Any:
+        """Draw the clusters per level and their sizes (extra ``plot``)."""
+        from ..plots.dendrogram import plot_levels
+
+        return plot_levels(self, axes)
+
+
+def check_invariants(tree: ClusterTree) -> None:
+    """Raise ValueError, naming the number of the invariant, if the arrays do not describe a tree."""
+    n, links = tree.n_objects, tree.links
+    if n < 1 or links.dtype != LINK or links.ndim != 1 or not len(links) < n:
+        raise ValueError(f"not a tree of {n} objects: {links.shape} links of type {links.dtype}")
+    ends = np.concatenate((links["left"], links["right"]))
+    made = np.tile(np.arange(n, n + len(links)), 2)
+    if (ends < 0).any() or (ends >= made).any() or np.bincount(ends).max(initial=0) > 1:
+        raise ValueError("invariant 1: a link must join two existing nodes, each node at most once")
+    steps = np.diff(links["level"], prepend=0)
+    if ((steps != 0) & (steps != 1)).any() or (len(links) and links["level"][0] != 1):
+        raise ValueError("invariant 2: levels must start at 1, never fall and leave no number out")
+    distance = links["distance"]
+    if not np.isfinite(distance).all() or (distance < 0).any():
+        raise ValueError("invariant 3: distances must be finite and at least 0")
+    if (np.diff(distance)[steps[1:] == 0] < 0).any():
+        raise ValueError("invariant 3: distances must not fall inside a level")
+    for part in ("left", "right"):
+        inner = np.flatnonzero(links[part] >= n)
+        below = links[part][inner] - n
+        inner, below = (rows[links["level"][inner] == links["level"][below]] for rows in (inner, below))
+        if (distance[inner] != distance[below]).any():
+            raise ValueError("invariant 3: the links of a group must have one distance")
+    sizes = np.concatenate((np.ones(n, dtype=np.int64), links["size"]))
+    if (sizes[links["left"]] + sizes[links["right"]] != links["size"]).any():
+        raise ValueError("invariant 4: a link's size must be the sum of its parts' sizes")
+    for name in ("names", "weights", "objects"):
+        array = getattr(tree, name)
+        if array is not None and array.shape != (n,):
+            raise ValueError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
+    pairs = tree.object_pairs
+    if pairs is not None and (pairs.shape != (len(links), 2) or (pairs < 0).any() or (pairs >= n).any()):
+        raise ValueError("invariant 5: a spanning tree must have one pair of objects per link, each from 0 to n - 1")

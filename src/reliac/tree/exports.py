@@ -1,0 +1,122 @@
+"""Pure functions tree -> the forms other software reads: linkage matrix, Newick, networkx, pandas."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import explain, unknown_name
+from .views import parents
+
+if TYPE_CHECKING:
+    from .clustertree import ClusterTree
+
+_PLAIN_NAME = re.compile(r"[^\s()\[\]{}/\\,;:=*'\"`+<>_]+")
+
+
+def need(module: str, extra: str) -> Any:
+    """Import an optional package, or say which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(
+            explain(
+                f"This needs {module.partition('.')[0]}, which is not installed",
+                f"any release that the extra '{extra}' names",
+                f"run pip install 'reliac[{extra}]'",
+            )
+        ) from None
+
+
+def linkage_matrix(tree: ClusterTree, order: str) -> NDArray[np.float64]:
+    """Return SciPy's Z: (left id, right id, distance, size), ids below n for objects, n + row for clusters."""
+    if order not in ("distance", "level"):
+        raise ValueError(unknown_name("order", order, ["distance", "level"]))
+    n, links = tree.n_objects, tree.links
+    if tree.n_clusters > 1:
+        raise ValueError(
+            explain(
+                f"The run stopped with {tree.n_clusters} clusters, and a linkage matrix has room for one tree only",
+                "trees that end with one cluster",
+                "go on with tree.develop(), or use tree.links and tree.labels()",
+            )
+        )
+    rows = np.arange(len(links))
+    if order == "distance":
+        rows = np.argsort(tree.monotone_distances, kind="stable")
+    ids = np.arange(n + len(links))
+    ids[n + rows] = np.arange(n, n + len(links))
+    ends = np.stack((ids[links["left"][rows]], ids[links["right"][rows]]), axis=1)
+    ends.sort(axis=1)
+    return np.column_stack((ends, links["distance"][rows], links["size"][rows])).astype(np.float64)
+
+
+def newick(tree: ClusterTree, lengths: bool) -> str:
+    """Write every tree of the forest on a line; a group of ties becomes one node with many parts.
+
+    Heights are half the (monotone) distances, so paths between leaves are as long as cophenetic distances.
+    """
+    n, links = tree.n_objects, tree.links
+    parent = parents(tree)
+    above = parent[n:]
+    inner = np.zeros(len(links), dtype=bool)  # made inside a group of three or more: not a node of its own
+    has_parent = above >= 0
+    inner[has_parent] = links["level"][above[has_parent] - n] == links["level"][has_parent]
+    height = [0.0] * n + (tree.monotone_distances / 2.0).tolist()
+    left, right, melts = links["left"].tolist(), links["right"].tolist(), inner.tolist()
+    names = [_quoted(name) for name in tree.object_names.tolist()]
+    text: list[str] = []
+    for root in np.flatnonzero(parent < 0).tolist():
+        # A stack of things to write: text as it is, or a node with the height of the node it hangs from.
+        stack: list[str | tuple[int, float | None]] = [";\n", (root, None)]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                text.append(item)
+                continue
+            node, hangs_from = item
+            if node >= n and melts[node - n]:
+                stack += [(right[node - n], hangs_from), ",", (left[node - n], hangs_from)]
+                continue
+            length = "" if hangs_from is None or not lengths else f":{hangs_from - height[node]:.12g}"
+            if node < n:
+                text.append(names[node] + length)
+            else:
+                text.append("(")
+                stack += [")" + length, (right[node - n], height[node]), ",", (left[node - n], height[node])]
+    return "".join(text)
+
+
+def _quoted(name: str) -> str:
+    """Quote a name where Newick needs it."""
+    return name if _PLAIN_NAME.fullmatch(name) else "'" + name.replace("'", "''") + "'"
+
+
+def networkx_graph(tree: ClusterTree) -> Any:
+    """Return a DiGraph: nodes with name or distance, level and size; edges from each node to its parts."""
+    graph = need("networkx", "graph").DiGraph()
+    n, links = tree.n_objects, tree.links
+    for node, name in enumerate(tree.object_names.tolist()):
+        graph.add_node(node, name=name, size=1, level=0, distance=0.0)
+    for row, (left, right, distance, level, size) in enumerate(links.tolist()):
+        graph.add_node(n + row, size=size, level=level, distance=distance)
+        graph.add_edge(n + row, left)
+        graph.add_edge(n + row, right)
+    return graph
+
+
+def frame(tree: ClusterTree) -> Any:
+    """Return the links as a DataFrame, one row per link, with the node that each one makes."""
+    pandas = need("pandas", "frames")
+    columns = {name: tree.links[name] for name in tree.links.dtype.names or ()}
+    made = np.arange(tree.n_objects, tree.n_objects + len(tree.links))
+    return pandas.DataFrame({"node": made, **columns})
+
+
+def named_labels(tree: ClusterTree, labels: NDArray[np.intp]) -> Any:
+    """Return labels as a Series with the row names as its index."""
+    return need("pandas", "frames").Series(labels, index=tree.object_names, name="cluster")

@@ -1,0 +1,90 @@
+"""New rows against a tree: how far they are from its objects, and the level at which they would join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from ..errors import explain
+from ..input.metrics import MetricLike
+from ..input.numbers import is_sparse
+from . import views
+from .clustertree import ClusterTree
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+#: Tables of distances, and rows made dense, are worked on in blocks of about this many numbers.
+BLOCK = 2**22
+
+
+def climber(tree: ClusterTree) -> Callable[[Indices, Floats], Indices]:
+    """Return a function of objects and distances: the level of the first link above each that is as far or farther.
+
+    It climbs in jumps of ..., 4, 2, 1 links, so a tree of depth h takes log2(h) arrays of 2n numbers and as many steps.
+    Heights never fall on the way up (:attr:`ClusterTree.monotone_distances`); above the roots is one last node.
+    """
+    top = tree.n_objects + len(tree.links)
+    parent = np.append(views.parents(tree), top)
+    parent[parent < 0] = top
+    jumps = [parent]
+    while (jumps[-1] < top).any():
+        jumps.append(jumps[-1][jumps[-1]])
+    height = np.concatenate((np.zeros(tree.n_objects), tree.monotone_distances, [np.inf]))
+    level = np.concatenate((np.zeros(tree.n_objects), tree.links["level"], [tree.n_levels + 1])).astype(np.intp)
+
+    def levels(objects: Indices, distance: Floats) -> Indices:
+        node = objects
+        for jump in reversed(jumps):
+            node = np.where(height[jump[node]] < distance, jump[node], node)
+        return np.asarray(level[parent[node]])
+
+    return levels
+
+
+def distances_to_training(numbers: Any, training: Any, metric: MetricLike) -> Iterator[tuple[slice, Floats]]:
+    """Give the distances of new rows to all training rows, some rows at a time; without ``training`` they are X."""
+    options = _metric_options(training, metric)
+    for rows in _blocks(numbers.shape[0], max(numbers.shape[1], 0 if training is None else training.shape[0])):
+        distances = some = _dense(numbers[rows])
+        if training is not None:
+            parts = [cdist(some, _dense(training[part]), metric, **options) for part in _blocks(*training.shape)]
+            distances = np.maximum(np.hstack(parts), 0.0)  # rounding can leave a cosine distance below 0
+        bad = np.argwhere(~(np.isfinite(distances) & (distances >= 0)))
+        if len(bad):
+            row, other = (int(index) for index in bad[0])
+            given = f"The distance of row {rows.start + row} to training row {other} is {distances[row, other]}"
+            hint = f"drop or correct row {rows.start + row}"
+            raise ValueError(explain(given, "finite distances of at least 0", hint))
+        yield rows, distances
+
+
+def _metric_options(training: Any, metric: MetricLike) -> dict[str, Floats]:
+    """Return what a metric takes from the training rows; SciPy would take it from the rows at hand."""
+    if metric == "seuclidean":
+        return {"V": np.var(_dense(training), axis=0, ddof=1)}
+    if metric == "mahalanobis":
+        return {"VI": np.linalg.inv(np.atleast_2d(np.cov(_dense(training).T))).T}
+    return {}
+
+
+def _blocks(rows: int, width: int) -> Iterator[slice]:
+    """Cut so many rows of so many numbers into blocks."""
+    step = max(1, BLOCK // max(1, width))
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
+
+
+def _dense(rows: Any) -> Floats:
+    return np.ascontiguousarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
+
+
+def row_fingerprints(numbers: Any) -> Iterator[bytes]:
+    """Give a short hash of every row; equal rows have equal ones, whatever the type that holds them."""
+    for rows in _blocks(*numbers.shape):
+        block = _dense(numbers[rows]) + 0.0  # -0.0 becomes 0.0
+        yield from (blake2b(row.data, digest_size=16).digest() for row in block)

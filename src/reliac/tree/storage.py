@@ -1,0 +1,196 @@
+"""Trees as files: NumPy arrays in a zip archive with a JSON header, or JSON alone. No pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import explain
+from ..files import write_atomically
+from .views import LINK
+
+if TYPE_CHECKING:
+    from .clustertree import ClusterTree
+
+FORMAT = "reliac-tree"
+VERSION = 1
+_ARRAYS = ("links", "names", "objects", "weights", "object_pairs")
+_TEXTS = ("engine", "reason", "fingerprint")
+
+#: What may stand before the first brace of JSON: a byte order mark, and blanks.
+_BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
+
+
+class Stored(NamedTuple):
+    """A tree that was read, and what else its header says; JSON text has no further header."""
+
+    tree: ClusterTree
+    header: dict[str, Any]
+
+
+class _Unusable(ValueError):
+    """Says in our own words what is wrong with a file."""
+
+
+# --- writing ---
+
+
+def save(tree: ClusterTree, path: str | os.PathLike[str], **more: str) -> None:
+    """Write a tree under a temporary name and rename it; ``more`` goes into the header."""
+    write_atomically(path, to_bytes(tree, **more))
+
+
+def to_bytes(tree: ClusterTree, **more: str) -> bytes:
+    """Return what a tree file holds."""
+    arrays = {name: getattr(tree, name) for name in _ARRAYS if getattr(tree, name) is not None}
+    header = {**_header(tree), **more}
+    header["sha256"] = _digest(header, arrays)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, header=np.array(json.dumps(header)), **arrays)
+    return buffer.getvalue()
+
+
+def to_json(tree: ClusterTree) -> str:
+    """Write a tree as one flat JSON object, as deep for a chain as for a bush."""
+    body = _header(tree) | {
+        "links": {name: tree.links[name].tolist() for name in LINK.names or ()},
+        "names": None if tree.names is None else tree.names.tolist(),
+        "objects": tree.objects.tolist(),
+        "weights": tree.weights.tolist(),
+        "object_pairs": None if tree.object_pairs is None else tree.object_pairs.tolist(),
+    }
+    return json.dumps(body)
+
+
+def _header(tree: ClusterTree) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "n_objects": tree.n_objects,
+        "parameters": dict(tree.parameters),
+        **{name: getattr(tree, name) for name in _TEXTS},
+    }
+
+
+# --- reading ---
+
+
+def holds_tree(stream: BinaryIO) -> bool:
+    """Tell from its content whether a file is meant to be a tree, damaged or not; tables are not."""
+    start = stream.read(4096)
+    try:
+        if start[:2] != b"PK":
+            return start.lstrip(_BEFORE_JSON)[:1] == b"{"
+        with zipfile.ZipFile(stream) as archive:
+            return {"header.npy", "links.npy"} <= set(archive.namelist())
+    except zipfile.BadZipFile:
+        return False
+    finally:
+        stream.seek(0)
+
+
+def read(make: Callable[..., ClusterTree], data: bytes | str, source: object) -> Stored:
+    """Read what :func:`to_bytes` or :func:`to_json` wrote; whatever is wrong with it becomes one kind of ValueError.
+
+    ``make`` is the class of the tree, which checks the invariants. Damaged bytes make NumPy, zipfile and zlib raise
+    what they like, so all of it is caught.
+    """
+    try:
+        content = data.encode() if isinstance(data, str) else data
+        is_json = content.lstrip(_BEFORE_JSON)[:1] == b"{"
+        header, arrays = _read_json(content) if is_json else _read_archive(content)
+        fields = {name: header[name] for name in ("n_objects", "parameters", *_TEXTS)}
+        return Stored(make(**fields, **arrays), {} if is_json else header)
+    except Exception as error:
+        why = str(error) if isinstance(error, _Unusable) else f"it cannot be read as one ({error!r:.200})"
+        where = os.fspath(source) if isinstance(source, os.PathLike) else source
+        raise ValueError(
+            explain(
+                f"{where} is not a usable tree file: {why}",
+                "files that ClusterTree.save, ClusterTree.to_json or 'reliac cluster --out' wrote",
+                "make the tree again and save it",
+            )
+        ) from None
+
+
+def _read_archive(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays of a tree file; reading members whole checks their sums."""
+    if data[:2] != b"PK":
+        raise _Unusable("it is a file of another kind")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        present = [name for name in ("header", *_ARRAYS) if f"{name}.npy" in archive.namelist()]
+        if "header" not in present:
+            raise _Unusable("it is a file of another kind")
+        arrays = {
+            name: np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
+            for name in present
+        }
+    header = json.loads(str(arrays.pop("header")))
+    _check_header(header)
+    if header.pop("sha256", None) != _digest(header, arrays):
+        raise _Unusable("its contents do not match their checksum")
+    return header, arrays
+
+
+def _read_json(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any] | None]]:
+    """Return the header and the arrays of JSON text."""
+    try:
+        body = json.loads(data.decode("utf-8-sig").strip())
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise _Unusable(f"it is not JSON ({error})") from None
+    _check_header(body)
+    missing = {*_ARRAYS} - body.keys()
+    if missing:
+        raise _Unusable(f"a part is missing: {', '.join(sorted(missing))}")
+    columns = {name: _column(body["links"][name], name, LINK[name]) for name in LINK.names or ()}
+    links = np.empty(len(columns["left"]), dtype=LINK)
+    for name, column in columns.items():
+        if column.shape != links.shape:
+            raise _Unusable(f"the links have {len(links)} entries, but {name} has shape {column.shape}")
+        links[name] = column
+    names, pairs = body["names"], body["object_pairs"]
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise _Unusable("the names are not all texts")
+    return body, {
+        "links": links,
+        "names": None if names is None else np.array(names, dtype=np.str_),
+        "objects": _column(body["objects"], "objects", np.dtype(np.intp)),
+        "weights": _column(body["weights"], "weights", np.dtype(np.float64)),
+        "object_pairs": None if pairs is None else _column(pairs, "object_pairs", np.dtype(np.intp)).reshape(-1, 2),
+    }
+
+
+def _column(values: Any, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return numbers from JSON as an array; whole numbers have to be whole."""
+    array = np.array(values)
+    if not isinstance(values, list) or (array.size and array.dtype.kind not in ("i" if dtype.kind == "i" else "if")):
+        raise _Unusable(f"{name} holds other things than {'whole ' if dtype.kind == 'i' else ''}numbers")
+    return array.astype(dtype)
+
+
+def _check_header(header: Any) -> None:
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise _Unusable("it is a file of another kind")
+    if header.get("version") != VERSION:
+        raise _Unusable(f"it has format version {header.get('version')}, this release reads {VERSION}")
+    n, parameters = header.get("n_objects"), header.get("parameters")
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise _Unusable(f"its number of objects is {n!r}")
+    if not isinstance(parameters, dict) or not all(isinstance(header.get(name), str) for name in _TEXTS):
+        raise _Unusable("its header is incomplete")
+
+
+def _digest(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        digest.update(f"{name}{arrays[name].dtype.str}{arrays[name].shape}".encode())
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.hexdigest()

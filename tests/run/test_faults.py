@@ -1,0 +1,74 @@
+"""Killed at random moments, a checkpointed run goes on from where it was and gives the same tree."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import reliac
+from problems import blobs
+
+#: Slow enough to be hit: the standard strategy, one link a level, and a short rest after every batch of levels.
+RUN = """
+import sys, time
+import numpy as np
+import reliac, reliac.run.checkpoint, reliac.engines.lists.engine
+reliac.run.checkpoint.INTERVAL = 0.0
+reliac.engines.lists.engine.PATIENCE = 20  # a word after every level
+X = np.load(sys.argv[1])
+tree = reliac.cluster(X, sys.argv[2], alpha=0.0, engine=sys.argv[3], checkpoint=sys.argv[4],
+                      progress=lambda state: time.sleep(0.004))
+tree.save(sys.argv[5])
+"""
+
+
+@pytest.mark.parametrize(("criterion", "engine"), [("ward", "vectors"), ("complete", "matrix"), ("average", "literal")])
+def test_a_run_killed_seven_times_at_random_moments_gives_the_same_tree(tmp_path, criterion, engine):
+    X = blobs(3, n=400, d=4)
+    np.save(tmp_path / "X.npy", X)
+    wanted = reliac.cluster(X, criterion, alpha=0.0, engine=engine)
+    paths = [str(tmp_path / name) for name in ("X.npy", "run.part", "tree.reliac")]
+    command = [sys.executable, "-c", RUN, paths[0], criterion, engine, paths[1], paths[2]]
+    moments = random.Random(criterion)
+    killed = 0
+    while killed < 7:
+        process = subprocess.Popen(command)
+        while process.poll() is None and not (tmp_path / "run.part").exists():
+            time.sleep(0.01)  # until the first checkpoint of all is there
+        time.sleep(moments.uniform(0.0, 0.9))
+        process.send_signal(signal.SIGKILL)
+        if process.wait() == 0:
+            break
+        killed += 1
+    subprocess.run(command, check=True)
+    assert killed > 0
+    assert np.array_equal(reliac.load(tmp_path / "tree.reliac").links, wanted.links)
+    assert not (tmp_path / "run.part").exists()
+
+
+def test_ctrl_c_is_answered_within_a_second_by_a_fast_engine(tmp_path):
+    code = """
+import time
+import numpy as np, reliac
+X = np.random.default_rng(0).normal(size=(30000, 64)).astype(np.float32)
+reliac.cluster(X[:2000], "average")  # compiled code is loaded
+print("started", flush=True)
+try:
+    reliac.cluster(X, "average")
+except reliac.Interrupted as stopped:
+    print("stopped", stopped.tree.n_objects, flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "started\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    answer = process.stdout.read()
+    process.stdout.close()
+    assert process.wait(30) == 0
+    assert answer == "stopped 30000\n"
