@@ -28,7 +28,7 @@ NOT_WORTH_LOADING = 500
 #: Up to so many objects nothing is compiled: only what the machine has compiled already is loaded.
 NOT_WORTH_COMPILING = 1500
 
-#: Less memory than this is always there: nobody is asked.
+#: Less memory than this is taken to be free, without asking the system.
 LITTLE = 2**26
 
 

@@ -77,7 +77,7 @@ class ListEngine:
         )
         self.end_of_lists = length
         self.most_entries = 400 * n + 2**24
-        if problem.alpha == 0.0 and 24 * n**2 < free_memory():  # a whole matrix is the lesser evil
+        if problem.alpha == 0.0 and 24 * n**2 < free_memory():  # under ties a whole matrix costs less
             self.most_entries = FEW_TIES * n
         self.nodes = Nodes(
             parent=np.full(2 * n, -1, np.int32),

@@ -47,8 +47,8 @@ NOT_YET, NO_ROOM = -1, -2
 def living(nodes, node):
     """Follow a node to the living cluster that holds it now; paths are halved on the way.
 
-    Threads do so at the same time: what one has read is what it writes, for it never takes a cluster that lives for one
-    that does not.
+    Several threads may do so at once. That is safe: a thread writes only what it has read, and a cluster that lives is
+    never taken for one that was joined.
     """
     parent = nodes.parent
     up = parent[node]

@@ -329,7 +329,7 @@ def reached(tree, space, radius, some):
     """Return the pairs (new cluster, cluster) whose distance is inside the radius of the second.
 
     Subtrees whose largest radius is not above the lower bound are left out. Clusters that are being searched have
-    radius -1 and are reached by nobody.
+    radius -1: no one is inside it.
     """
     points, slots, place, boxes, rules = tree
     pairs, count = np.empty((16 + 16 * len(some), 2), np.int64), 0
