@@ -106,7 +106,7 @@ class LiteralEngine:
         return self.problem.alpha == 1.0 and self.problem.tie_tolerance == 0.0
 
     def _thinned(self) -> Links:
-        """Return two kinds of links: a spanning forest of the reliable ones, and each cluster's first nearest neighbour.
+        """Return a spanning forest of the reliable links, and each cluster's link to its first nearest neighbour.
 
         Where all distances are equal there are n^2 reliable links; the forest connects the same groups with fewer than
         n. All links of a connected group are equally long (exact ties), so the forest can be grown block by block, by

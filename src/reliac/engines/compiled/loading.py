@@ -74,10 +74,10 @@ def _kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
-# ``compiled`` and ``bare`` are for kernels that Python calls; the others are for parts that only kernels call. A part has
-# no wrapper for Python, since that takes as long to compile as the part itself. ``bare`` kernels and parts make no
-# arrays; a function that makes arrays must say so, because otherwise it takes this option from its caller. A function is
-# compiled again for other types of arguments, and True or 0 written out are types of their own: where a function is
+# ``compiled`` and ``bare`` are for kernels that Python calls; the others are for parts that only kernels call. A part
+# has no wrapper for Python, since that takes as long to compile as the part itself. ``bare`` kernels and parts make no
+# arrays; a function that makes arrays must say so, because otherwise it takes this option from its caller. A function
+# is compiled again for other types of arguments, and True or 0 written out are types of their own: where a function is
 # long, pass np.bool_(True), np.int64(0), and slots as np.int64.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
