@@ -18,10 +18,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, unknown_name
+from ..errors import explain, need, unknown_name
 from ..files import check_source
 from ..input.numbers import MISSING, Names, is_number
-from ..tree.exports import need
 from .columns import Choices, Sheet, Table, check_no_gaps, make_table
 
 FORMATS = ("csv", "tsv", "parquet", "npy", "npz")
