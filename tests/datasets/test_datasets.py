@@ -160,6 +160,18 @@ def test_posts_come_by_group_and_name_and_can_be_stripped(data_folder):
     assert np.array_equal(bare.y, found.y)
 
 
+@pytest.mark.parametrize(
+    ("part", "rule"), [("headers", "header"), ("footers", "footer"), ("quotes", "quoting")], ids=str
+)
+def test_parts_are_taken_out_of_all_posts_as_scikit_learn_does(data_folder, part, rule):
+    from sklearn.datasets import _twenty_newsgroups as rules
+
+    expected = getattr(rules, f"strip_newsgroup_{rule}")
+    for name in ("news-comp", "news-rec", "news-sci"):
+        whole = load_texts(name, data_folder).texts
+        assert load_texts(name, data_folder, remove=part).texts == [expected(text) for text in whole]
+
+
 def test_settings_of_the_vectorizer_are_passed_on(data_folder):
     found = load("news-rec", data_folder, remove=("headers", "footers", "quotes"), min_df=5, stop_words="english")
     assert issparse(found.X)
