@@ -292,7 +292,7 @@ def test_pictures_leave_no_trace_in_matplotlib():
     densities.section(1)
     assert dict(matplotlib.rcParams) == before
     code = (
-        "import sys; from reliac.reproduction import densities; densities.section(1)\n"
+        "import sys; from reliac.reproduction.claims import densities; densities.section(1)\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-W", "error", "-c", code], check=False).returncode == 0

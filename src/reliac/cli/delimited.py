@@ -13,6 +13,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import explain
 from ..input.numbers import MISSING, is_number
 from .columns import Choices, Sheet, Table, find_column, make_table
@@ -85,12 +88,17 @@ def _by_arrow(stream: BinaryIO, delimiter: str, called: str, choices: Choices) -
             arrow.ConvertOptions(column_types=kinds, null_values=[]),
         )
         cells = [
-            column.to_numpy() if kind == pyarrow.float64() else _read_commas(column.to_pylist(), delimiter)
+            _numbers_of(column) if kind == pyarrow.float64() else _read_commas(column.to_pylist(), delimiter)
             for kind, column in zip(kinds.values(), found.columns, strict=True)
         ]
         return make_table(Sheet(head.columns, cells, None, head.first > 0, head.names), choices)
     except (ValueError, csv.Error):
         return None
+
+
+def _numbers_of(column: Any) -> NDArray[np.float64]:
+    """Return a column of Arrow without gaps as an array; its own to_numpy would import pandas first."""
+    return np.concatenate([np.from_dlpack(chunk) for chunk in column.chunks])
 
 
 # --- line by line ---
