@@ -274,6 +274,14 @@ def test_without_a_network_the_error_says_what_was_tried_and_where_to_put_the_fi
     assert cached() == []
 
 
+def test_the_reason_is_that_of_the_download_even_while_another_error_is_handled():
+    try:
+        raise RuntimeError("of somebody else")
+    except RuntimeError:
+        with pytest.raises(DatasetError, match=r"the server cannot be reached \(.*refused\)"):
+            load("ecoli", mirror=closed_address())
+
+
 def test_the_mirror_comes_from_the_environment_too(monkeypatch):
     monkeypatch.setenv("RELIAC_MIRROR", closed_address())
     with pytest.raises(DatasetError, match=r"127\.0\.0\.1.*perfume.*put that at .*perfume_data\.xlsx"):

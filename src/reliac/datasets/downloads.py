@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -148,6 +149,7 @@ def _ask(url: str, access: Access) -> bytes:
 
     from .. import __version__
 
+    handled = sys.exc_info()[1]
     headers = {"User-Agent": f"reliac/{__version__}", "Accept-Encoding": "identity"}
     try:
         with requests.get(url, headers=headers, timeout=access.timeout, stream=True) as answer:
@@ -160,15 +162,18 @@ def _ask(url: str, access: Access) -> bytes:
     except (requests.ReadTimeout, broken.ReadTimeoutError):
         raise NoAnswerYet(f"no answer within {access.timeout:g} s") from None
     except (requests.RequestException, broken.HTTPError) as error:
-        first = _first_cause(error)
-        if isinstance(error, requests.ConnectionError) and isinstance(error.args[0], broken.MaxRetryError):
-            raise NoAnswer(f"the server cannot be reached ({first})") from None
-        raise NoAnswerYet(f"the connection broke off ({first})") from None
+        first = _first_cause(error, handled)
+        if any(isinstance(part, broken.ProtocolError) for part in (error, *error.args)):
+            raise NoAnswerYet(f"the connection broke off ({first})") from None
+        raise NoAnswer(f"the server cannot be reached ({first})") from None
 
 
-def _first_cause(error: BaseException) -> str:
-    """Return what the innermost error says: what the libraries wrap around it repeats the address."""
-    while error.__context__ is not None:
+def _first_cause(error: BaseException, handled: BaseException | None) -> str:
+    """Return what the innermost error says: what the libraries wrap around it repeats the address.
+
+    ``handled`` is what the caller was handling when it asked; it is no part of this.
+    """
+    while error.__context__ not in (None, handled):
         error = error.__context__
     return str(error) or type(error).__name__
 
@@ -193,7 +198,7 @@ def _read(answer: Any, url: str, access: Access) -> bytes:
 
 
 def _make_bar(url: str, total: int | None, progress: Any) -> Any:
-    """Return a progress bar; for None it is shown only where there is a terminal or a notebook to show it on."""
+    """Return a progress bar; for None it is shown only where there is a terminal to show it on."""
     hidden = None if progress is None else progress is not True
     settings = {"unit": "B", "unit_scale": True, "delay": SECONDS_WITHOUT_BAR, "disable": hidden}
     return need("tqdm.auto", "data").tqdm(total=total, desc=urlsplit(url).netloc, **settings)
