@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .tree.clustertree import ClusterTree
@@ -22,6 +23,20 @@ def unknown_name(kind: str, given: object, names: Iterable[str]) -> str:
     near = get_close_matches(given.lower(), known, n=3, cutoff=0.5) if isinstance(given, str) else []
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "pick one of these names"
     return explain(f"Unknown {kind} {given!r}", ", ".join(known), hint)
+
+
+def need(module: str, extra: str) -> Any:
+    """Import an optional package, or say which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(
+            explain(
+                f"This needs {module.partition('.')[0]}, which is not installed",
+                f"any release that the extra '{extra}' names",
+                f"run pip install 'reliac[{extra}]'",
+            )
+        ) from None
 
 
 class Interrupted(KeyboardInterrupt):

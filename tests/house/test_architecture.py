@@ -131,7 +131,13 @@ def test_files_stay_under_400_lines_and_functions_under_50():
                 assert length <= 50, f"{name}.{node.name} has {length} lines"
 
 
-@pytest.mark.parametrize("heavy", ["numba", "sklearn", "pandas", "matplotlib", "polars", "networkx", "urllib.request"])
+@pytest.mark.parametrize(
+    "heavy",
+    [
+        *("numba", "sklearn", "pandas", "matplotlib", "polars", "networkx", "urllib.request"),
+        *("pooch", "requests", "jinja2", "pyarrow"),
+    ],
+)
 def test_importing_and_clustering_does_not_import(heavy):
     code = f"import sys, reliac; reliac.cluster([[0.0], [1.0], [5.0]]).labels(2); sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

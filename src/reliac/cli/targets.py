@@ -5,9 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from ..errors import explain, unknown_name
+from ..errors import explain, need, unknown_name
 from ..files import check_target
-from ..tree.exports import need
 from .writers import KINDS
 
 PICTURES = (".png", ".pdf", ".svg")

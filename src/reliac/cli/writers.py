@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import need
 from ..evaluate import scores
 from ..files import write_atomically
 from ..input.numbers import Names
 from ..tree.clustertree import ClusterTree
-from ..tree.exports import need
 from ..tree.storage import to_bytes
 
 #: What the extension of --out says about the kind of output.

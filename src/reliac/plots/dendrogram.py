@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain
+from ..errors import explain, need
 from ..input.options import check_count
-from ..tree.exports import need
 from ..tree.layout import Dendrogram, clusters_of_nodes, dendrogram, level_sizes
 
 if TYPE_CHECKING:
