@@ -120,6 +120,7 @@ def test_a_saved_tree_can_be_cut_again_but_not_run_again(run, plain, tmp_path):
     assert run("cluster", saved, "--clusters", 3).out == run("cluster", plain, "--clusters", 3).out
     assert run("levels", saved).out == run("levels", plain).out
     assert "--alpha with the saved tree" in run("cluster", saved, "--clusters", 3, "--alpha", 0, status=2).err
+    assert "--no-header with the saved tree" in run("levels", saved, "--no-header", status=2).err
 
 
 def test_every_option_reaches_the_run(run, tmp_path):

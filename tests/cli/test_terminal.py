@@ -213,7 +213,7 @@ def test_tab_completes_commands_options_and_names():
     assert offered("completion", "z") == ["plain,zsh"]
 
 
-@pytest.mark.parametrize("shell", parser.SHELLS)
+@pytest.mark.parametrize("shell", options.SHELL.choices)
 def test_completion_prints_a_script_that_asks_us(run, shell):
     script = run("completion", shell).out
     assert f"_RELIAC_COMPLETE={shell}_complete" in script

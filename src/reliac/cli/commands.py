@@ -224,7 +224,7 @@ def _make_tree(asked: Asked, **fixed: Any) -> Result:
 
 def _check_no_run(asked: Asked) -> None:
     """Refuse options of a run where there is a tree already."""
-    useless = [option.typed for option in asked.given(OF_A_RUN)]
+    useless = [asked.typed(option) for option in asked.given(OF_A_RUN)]
     if useless:
         raise ValueError(
             explain(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,13 @@ class Option:
     """One option of the command line."""
 
     flag: str  # as it is typed; a switch may have a second form: --header/--no-header
+    value: str  # what the help calls its value; FILE and DIR are completed as such; nothing for a switch
     help: str
-    value: str = ""  # what the help calls its value; nothing for a switch
     kind: type = str  # of the value
     python: str = ""  # what cluster() calls it; nothing where only the command line knows it
     choices: tuple[str, ...] = ()
-    offers: str | Callable[[], Iterable[str]] = ""  # to complete: "file", "dir", or a function that knows all values
     repeatable: bool = False
-    many: bool = False  # takes all words up to the next option
+    many: bool = False  # takes further words too, and is repeatable
     default: str | None = None
 
     @property
@@ -32,7 +31,7 @@ class Option:
     @property
     def name(self) -> str:
         """The attribute of what was asked for that holds its value."""
-        return self.typed.removeprefix("--").replace("-", "_")
+        return self.typed.removeprefix("--").replace("-", "_").lower()
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,130 @@ class Section:
     title: str
     options: tuple[Option, ...]
     exclusive: bool = False  # at most one of them may be given
+
+
+# --- the table ---
+
+FILE = Option("FILE", "FILE", "table with one row per object, or - for standard input")
+TREE = Option("FILE", "TREE", "a file that 'cluster --out tree.reliac' wrote, or - for standard input")
+SHELL = Option("SHELL", "SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))
+
+CRITERIA = "single, complete, average, weighted, centroid, median or ward (default)"
+METRICS = "sqeuclidean (default), euclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
+OUT = Option("--out", "FILE", "where to write; - or nothing: standard output")
+
+INPUT = Section(
+    "input (columns by name, or by position: 1 the first, -1 the last)",
+    (
+        Option("--format", "F", "csv, tsv, parquet, npy or npz; default: by extension or content"),
+        Option("--header/--no-header", "", "whether line 1 holds column names", bool),
+        Option("--name-column", "C", "names of the rows; default: a first column of distinct words"),
+        Option("--label-column", "C", "known classes, not clustered but compared with"),
+        Option("--weights-column", "C", "how often each row counts"),
+        Option("--skip-column", "C", "leave a column out; repeatable", repeatable=True),
+        Option("--standardize", "", "scale every column to mean 0 and deviation 1", bool),
+    ),
+)
+RUN = Section(
+    "run",
+    (
+        Option("--criterion", "C", CRITERIA, python="criterion"),
+        Option("--metric", "M", METRICS, python="metric"),
+        Option("--tie-tolerance", "T", "relative difference that counts as a tie", float, "tie_tolerance"),
+        Option("--engine", "E", "default: auto", python="engine"),
+        Option("--jobs", "N", "threads; -1 for all cores", int, "n_jobs"),
+        Option("--progress", "", "show progress even if standard error is no terminal", bool),
+    ),
+)
+RUN_BY_SINGLE = Section("run", RUN.options[1:])
+STOP = Section(
+    "strategy, and stopping early, which saves work",
+    (
+        Option("--alpha", "A", "share of the reliable links; 1 (default) all, 0 one", float, "alpha"),
+        Option("--stop-clusters", "K", "stop when K clusters are left", int, "n_clusters"),
+        Option("--max-level", "L", "stop after L levels", int, "max_level"),
+        Option("--max-distance", "T", "make no link longer than T", float, "max_distance"),
+        Option("--verbose", "", "tell engine, reason and levels on standard error", bool),
+        Option("--checkpoint", "FILE", "keep the levels done; the same command goes on from there", str, "checkpoint"),
+    ),
+)
+CUTS = Section(
+    "which clusters",
+    (
+        Option("--clusters", "K", "exactly K: undo the K-1 largest joins", int),
+        Option("--level", "L", "those of level L", int),
+        Option("--distance", "T", "joins up to distance T", float),
+    ),
+    exclusive=True,
+)
+TREE_OUTPUT = Section(
+    "output",
+    (
+        OUT,
+        Option("--to", "|".join(FORMATS), "what to write", choices=tuple(FORMATS)),
+        Option("--plot", "FILE", f"draw the tree: {', '.join(PICTURES[:-1])} or {PICTURES[-1]}"),
+    ),
+)
+
+
+def table_output(default: str) -> Section:
+    """Return the options of a command that writes a table."""
+    what = f"default: by the extension of --out, else {default}"
+    return Section("output", (OUT, Option("--to", "|".join(TABLES), what, choices=tuple(TABLES))))
+
+
+TOP = Section("which objects", (Option("--top", "N", "the first N only", int),))
+ALPHAS = "a strategy to compare, repeatable; default 0 (standard) and 1 (reliable)"
+STRATEGIES = Section(
+    "what is compared",
+    (
+        Option("--alpha", "A", ALPHAS, float, "alphas", repeatable=True),
+        Option("--clusters", "K", "compare K clusters; default: number of classes", int, "n_clusters"),
+    ),
+)
+DEMO = Section("output", (Option("--out", "DIR", "also write pictures, labels, tree and Newick text there"),))
+REPRODUCE = Section(
+    "options",
+    (
+        Option("--datasets", "NAME ...", "some of its ten public data sets; default: all", many=True),
+        Option("--out", "DIR", "default: reliac-reproduction", default="reliac-reproduction"),
+        Option("--folder", "DIR", "where data sets are; default: the folder of RELIAC_DATA"),
+    ),
+)
+
+#: All options that have a name in Python; those of a run, which a saved tree has no use for; and those that make labels
+#: of more than one cluster.
+ALL = tuple(option for section in (RUN, STOP) for option in section.options if option.python)
+OF_A_RUN = (*ALL, *INPUT.options)
+OF_A_CUT = (*CUTS.options, *STOP.options[1:4])
+
+
+def known_names(option: Option) -> Iterable[str]:
+    """Return the names that a shell can offer for a value; imported when it asks."""
+    if option.name == "criterion":
+        from ..algorithm.criteria import CRITERIA
+
+        return CRITERIA
+    if option.name == "metric":
+        from ..input.metrics import METRICS
+
+        return [*METRICS, "precomputed"]
+    if option.name == "engine":
+        from ..engines.choice import ENGINES
+
+        return [*ENGINES, "auto"]
+    if option.name == "format":
+        from .reading import FORMATS
+
+        return FORMATS
+    if option.name == "datasets":
+        from ..reproduction import names
+
+        return names()
+    return option.choices
+
+
+# --- what was asked for ---
 
 
 class Asked:
@@ -65,170 +188,17 @@ class Asked:
         """Return which of the options the user gave."""
         return [option for option in options if getattr(self, option.name) is not None]
 
+    def typed(self, option: Option) -> str:
+        """Return an option in the form in which it was given."""
+        return option.flag.rpartition("/")[2] if getattr(self, option.name) is False else option.typed
+
     def arguments(self) -> dict[str, Any]:
         """Return what was given by the names that cluster() has for it."""
         return {option.python: getattr(self, option.name) for option in self.given(self.options) if option.python}
 
     def spelled(self, name: str, value: object) -> str:
         """Write an option of cluster(), or one of our own, as it is typed."""
-        for options in (self.options, ALL):  # --clusters is n_clusters where strategies are compared
-            for option in options:
-                if name in (option.python, option.name):
-                    return f"{option.typed} {value}"
+        for option in (*self.options, *ALL):  # --clusters is n_clusters where strategies are compared
+            if name in (option.python, option.name):
+                return f"{option.typed} {value}"
         return f"{name}={value!r}"
-
-
-def _criteria() -> Iterable[str]:
-    from ..algorithm.criteria import CRITERIA
-
-    return CRITERIA
-
-
-def _metrics() -> Iterable[str]:
-    from ..input.metrics import METRICS
-
-    return [*METRICS, "precomputed"]
-
-
-def _engines() -> Iterable[str]:
-    from ..engines.choice import ENGINES
-
-    return [*ENGINES, "auto"]
-
-
-def _datasets() -> Iterable[str]:
-    from ..reproduction import names
-
-    return names()
-
-
-OUT = Option("--out", "where to write; - or nothing: standard output", "FILE", offers="file")
-CRITERION = Option(
-    "--criterion",
-    "single, complete, average, weighted, centroid, median or ward (default)",
-    "C",
-    python="criterion",
-    offers=_criteria,
-)
-
-INPUT = Section(
-    "input (columns by name, or by position: 1 the first, -1 the last)",
-    (
-        Option(
-            "--format",
-            "csv, tsv, parquet, npy or npz; default: by extension or content",
-            "F",
-            offers=lambda: ("csv", "tsv", "parquet", "npy", "npz"),
-        ),
-        Option("--header/--no-header", "whether line 1 holds column names", kind=bool),
-        Option("--name-column", "names of the rows; default: a first column of distinct words", "C"),
-        Option("--label-column", "known classes, not clustered but compared with", "C"),
-        Option("--weights-column", "how often each row counts", "C"),
-        Option("--skip-column", "leave a column out; repeatable", "C", repeatable=True),
-        Option("--standardize", "scale every column to mean 0 and deviation 1", kind=bool),
-    ),
-)
-RUN_BY_SINGLE = Section(
-    "run",
-    (
-        Option(
-            "--metric",
-            "sqeuclidean (default), euclidean, cosine, cityblock, ..., or precomputed: FILE holds distances",
-            "M",
-            python="metric",
-            offers=_metrics,
-        ),
-        Option("--tie-tolerance", "relative difference that counts as a tie", "T", float, python="tie_tolerance"),
-        Option("--engine", "default: auto", "E", python="engine", offers=_engines),
-        Option("--jobs", "threads; -1 for all cores", "N", int, python="n_jobs"),
-        Option("--progress", "show progress even if standard error is no terminal", kind=bool),
-    ),
-)
-RUN = Section("run", (CRITERION, *RUN_BY_SINGLE.options))
-STOP = Section(
-    "strategy, and stopping early, which saves work",
-    (
-        Option("--alpha", "share of the reliable links; 1 (default) all, 0 one", "A", float, python="alpha"),
-        Option("--stop-clusters", "stop when K clusters are left", "K", int, python="n_clusters"),
-        Option("--max-level", "stop after L levels", "L", int, python="max_level"),
-        Option("--max-distance", "make no link longer than T", "T", float, python="max_distance"),
-        Option("--verbose", "tell engine, reason and levels on standard error", kind=bool),
-        Option(
-            "--checkpoint",
-            "keep the levels done; the same command goes on from there",
-            "FILE",
-            python="checkpoint",
-            offers="file",
-        ),
-    ),
-)
-CUTS = Section(
-    "which clusters",
-    (
-        Option("--clusters", "exactly K: undo the K-1 largest joins", "K", int),
-        Option("--level", "those of level L", "L", int),
-        Option("--distance", "joins up to distance T", "T", float),
-    ),
-    exclusive=True,
-)
-TREE_OUTPUT = Section(
-    "output",
-    (
-        OUT,
-        Option("--to", "what to write", "|".join(FORMATS), choices=tuple(FORMATS)),
-        Option("--plot", f"draw the tree: {', '.join(PICTURES[:-1])} or {PICTURES[-1]}", "FILE", offers="file"),
-    ),
-)
-
-
-def table_output(default: str) -> Section:
-    """Return the options of a command that writes a table."""
-    what = f"default: by the extension of --out, else {default}"
-    return Section("output", (OUT, Option("--to", what, "|".join(TABLES), choices=tuple(TABLES))))
-
-
-TOP = Section("which objects", (Option("--top", "the first N only", "N", int),))
-STRATEGIES = Section(
-    "what is compared",
-    (
-        Option(
-            "--alpha",
-            "a strategy to compare, repeatable; default 0 (standard) and 1 (reliable)",
-            "A",
-            float,
-            python="alphas",
-            repeatable=True,
-        ),
-        Option("--clusters", "compare K clusters; default: number of classes", "K", int, python="n_clusters"),
-    ),
-)
-DEMO = Section(
-    "output", (Option("--out", "also write pictures, labels, tree and Newick text there", "DIR", offers="dir"),)
-)
-REPRODUCE = Section(
-    "options",
-    (
-        Option(
-            "--datasets",
-            "some of its ten public data sets; default: all",
-            "NAME ...",
-            offers=_datasets,
-            many=True,
-            repeatable=True,
-        ),
-        Option("--out", "default: reliac-reproduction", "DIR", offers="dir", default="reliac-reproduction"),
-        Option("--folder", "where data sets are; default: the folder of RELIAC_DATA", "DIR", offers="dir"),
-    ),
-)
-
-#: Options of a run, where a saved tree needs none.
-OF_A_RUN = (*(option for section in (RUN, STOP) for option in section.options if option.python), *INPUT.options)
-
-#: Options that make labels of more than one cluster.
-OF_A_CUT = (
-    *CUTS.options,
-    *(option for option in STOP.options if option.python in ("n_clusters", "max_level", "max_distance")),
-)
-
-#: All options that have a name in Python.
-ALL = (*RUN.options, *STOP.options)
