@@ -492,6 +492,14 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
     assert [line for line in error.splitlines() if not line.startswith(b"compiling")] == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("words", ["cluster --help", "completion bash", "--version"])
+def test_help_that_nobody_reads_is_no_error(words):
+    command = f'(sleep 0.2; "{sys.executable}" -m reliac {words}; echo "status $?" >&2) | true'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, text=True, timeout=60)
+    assert done.stderr == "status 0\n"
+
+
 def test_exit_codes_reach_the_shell(tmp_path):
     assert reliac_process("cluster", tmp_path / "nowhere.csv").returncode == 2
     assert reliac_process("no-such-command").returncode == 2

@@ -62,6 +62,8 @@ def refused(capsys):
         (["cluster", "x", "--clusters"], "--clusters stands without its value"),
         (["cluster", "x", "--clusters", "--level", "1"], "--clusters stands without its value"),
         (["cluster", "x", "--verbose=yes"], "--verbose with a value"),
+        (["cluster", "x", "--no-header=1"], "--no-header with a value"),
+        (["--version=3"], "see reliac --help"),
         (["compare", "x", "--alpha", "0", "--alpha", "some"], "--alpha some is not a number"),
         (["reproduce", "iris"], "'iris' is one word too many"),
         (["reproduce", "--datasets"], "--datasets stands without its value"),
@@ -244,5 +246,5 @@ def test_the_parser_knows_every_option_it_offers(capsys):
         with pytest.raises(SystemExit):
             main([name, "--help"])
         shown = capsys.readouterr().out
-        for option in ("--help", *(row.typed for row in command.rows)):
+        for option in ("--help", *(each.typed for each in command.options)):
             assert f" {option} " in shown, (name, option)

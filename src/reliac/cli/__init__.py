@@ -26,29 +26,35 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Words that mean nothing, --help and --version leave by SystemExit.
     """
+    words = list(sys.argv[1:] if argv is None else argv)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _guarded(words)
+
+
+def _answer(words: Sequence[str]) -> int:
+    """Parse the words and run what they ask for."""
     from . import parser
 
-    if os.environ.get(parser.COMPLETION_VARIABLE):
+    if os.environ.get(parser.COMPLETION_VARIABLE):  # a shell asks what could follow
         return parser.complete(os.environ[parser.COMPLETION_VARIABLE])
-    words = list(sys.argv[1:] if argv is None else argv)
     try:
         asked = parser.parse(words)
     except parser.WrongWords as error:
         complain("error", parser.in_three_parts(error))
         raise SystemExit(MISTAKE) from None
-    with warnings.catch_warnings(), options_written_by(asked.spelled):
-        warnings.showwarning = _show_warning
-        return _run(asked, words)
-
-
-def _run(asked: Any, words: Sequence[str]) -> int:
-    """Run a command and turn whatever stops it into a message and an exit code."""
-    try:
+    with options_written_by(asked.spelled):
         commands: Any = import_module("reliac.cli.commands")
         status: int = commands.COMMANDS[asked.command](asked)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return status
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return status
+
+
+def _guarded(words: Sequence[str]) -> int:
+    """Turn whatever stops a command into a message and an exit code."""
+    try:
+        return _answer(words)
     except BrokenPipeError:  # the reader of our output, `head` for example, has seen enough
         _forget_output()
         return OK

@@ -58,7 +58,7 @@ def run_cluster(asked: Asked) -> int:
     except Interrupted as stopped:
         return _save_partial(stopped, asked, form)
     if asked.clusters is None and classes is not None and not asked.given(OF_A_CUT):
-        asked = asked.plus(clusters=len(np.unique(classes)))
+        asked.clusters = len(np.unique(classes))
     _check_cut(asked, tree.n_objects, tree.n_clusters, tree.n_levels)
     if form and form.needs_root and tree.n_clusters > 1:
         given = f"The run stopped with {tree.n_clusters} clusters, and a linkage matrix has room for one tree only"

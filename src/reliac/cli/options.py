@@ -6,32 +6,84 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import click
+from click.shell_completion import CompletionItem
+
+from ..errors import explain, unknown_name
 from .outputs import FORMATS, PICTURES, TABLES
 
 
-@dataclass(frozen=True)
-class Option:
-    """One option of the command line."""
+class Option(click.Option):
+    """One option: as it is typed, what the help calls its value, what it is for, its type, and what Python calls it.
 
-    flag: str  # as it is typed; a switch may have a second form: --header/--no-header
-    value: str  # what the help calls its value; FILE and DIR are completed as such; nothing for a switch
-    help: str
-    kind: type = str  # of the value
-    python: str = ""  # what cluster() calls it; nothing where only the command line knows it
-    choices: tuple[str, ...] = ()
-    repeatable: bool = False
-    many: bool = False  # takes further words too, and is repeatable
-    default: str | None = None
+    A switch has no value. FILE and DIR are completed as such. What only the command line knows has no name in Python.
+    """
 
-    @property
-    def typed(self) -> str:
-        """The option as messages show it: the first form of a switch."""
-        return self.flag.partition("/")[0]
+    def __init__(
+        self,
+        flag: str,
+        value: str,
+        purpose: str,
+        kind: type = str,
+        python: str = "",
+        *,
+        choices: Sequence[str] = (),
+        repeatable: bool = False,
+        takes_rest: bool = False,  # further words are values of it too
+        **more: Any,
+    ) -> None:
+        self.kind, self.python, self.choices, self.takes_rest = kind, python, choices, takes_rest
+        form = {"is_flag": True} if kind is bool else {"type": str, "metavar": value, "multiple": repeatable}
+        super().__init__([flag], help=purpose, callback=self._checked, **{"default": None, **form, **more})
+        self.typed = self.opts[0]
 
-    @property
-    def name(self) -> str:
-        """The attribute of what was asked for that holds its value."""
-        return self.typed.removeprefix("--").replace("-", "_").lower()
+    def _checked(self, context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        """Return the value, or all values, as the type they have; None where none was given."""
+        if value is None or value == ():
+            return None
+        return [self._converted(context, word) for word in value] if self.multiple else self._converted(context, value)
+
+    def _converted(self, context: click.Context, word: Any) -> Any:
+        if word in flags(context):  # --out --clusters 3: the next option is no value
+            raise click.BadOptionUsage(self.typed, "", context)
+        if self.choices and word not in self.choices:
+            raise click.UsageError(unknown_name(f"value of {self.typed}", word, self.choices))
+        try:
+            return self.kind(word)
+        except ValueError:
+            allowed, example = ("a whole number", "3") if self.kind is int else ("a number", "0.5")
+            message = explain(f"{self.typed} {word} is not {allowed}", allowed, f"write {self.typed} {example}")
+            raise click.UsageError(message) from None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what a shell may complete the value with."""
+        if self.metavar in ("FILE", "DIR"):
+            return [CompletionItem(incomplete, type=self.metavar.lower())]
+        return [CompletionItem(name) for name in _known_names(self) if name.startswith(incomplete)]
+
+
+class Argument(click.Argument):
+    """What a command takes besides options: a file, or one of few names."""
+
+    def __init__(self, name: str, word: str, purpose: str, choices: Sequence[str] = ()) -> None:
+        self.purpose, self.choices = purpose, choices
+        super().__init__([name], metavar=word, type=click.Path(), callback=self._known)
+
+    def _known(self, context: click.Context, parameter: click.Parameter, value: str) -> str:
+        if self.choices and value not in self.choices:
+            raise click.UsageError(unknown_name(str(self.name), value, self.choices))
+        return value
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what a shell may complete the word with."""
+        names = [CompletionItem(name) for name in self.choices if name.startswith(incomplete)]
+        return names or super().shell_complete(ctx, incomplete)
+
+
+def flags(context: click.Context) -> list[str]:
+    """Return the options of a command in their long form."""
+    parameters = context.command.get_params(context)
+    return [flag for one in parameters for flag in (*one.opts, *one.secondary_opts) if flag.startswith("--")]
 
 
 @dataclass(frozen=True)
@@ -45,9 +97,9 @@ class Section:
 
 # --- the table ---
 
-FILE = Option("FILE", "FILE", "table with one row per object, or - for standard input")
-TREE = Option("FILE", "TREE", "a file that 'cluster --out tree.reliac' wrote, or - for standard input")
-SHELL = Option("SHELL", "SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))
+FILE = Argument("file", "FILE", "table with one row per object, or - for standard input")
+TREE = Argument("file", "TREE", "a file that 'cluster --out tree.reliac' wrote, or - for standard input")
+SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
 
 CRITERIA = "single, complete, average, weighted, centroid, median or ward (default)"
 METRICS = "sqeuclidean (default), euclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
@@ -101,7 +153,7 @@ TREE_OUTPUT = Section(
     "output",
     (
         OUT,
-        Option("--to", "|".join(FORMATS), "what to write", choices=tuple(FORMATS)),
+        Option("--to", "|".join(FORMATS), "what to write", choices=[*FORMATS]),
         Option("--plot", "FILE", f"draw the tree: {', '.join(PICTURES[:-1])} or {PICTURES[-1]}"),
     ),
 )
@@ -110,7 +162,7 @@ TREE_OUTPUT = Section(
 def table_output(default: str) -> Section:
     """Return the options of a command that writes a table."""
     what = f"default: by the extension of --out, else {default}"
-    return Section("output", (OUT, Option("--to", "|".join(TABLES), what, choices=tuple(TABLES))))
+    return Section("output", (OUT, Option("--to", "|".join(TABLES), what, choices=[*TABLES])))
 
 
 TOP = Section("which objects", (Option("--top", "N", "the first N only", int),))
@@ -126,7 +178,9 @@ DEMO = Section("output", (Option("--out", "DIR", "also write pictures, labels, t
 REPRODUCE = Section(
     "options",
     (
-        Option("--datasets", "NAME ...", "some of its ten public data sets; default: all", many=True),
+        Option(
+            "--datasets", "NAME ...", "some of its ten public data sets; default: all", repeatable=True, takes_rest=True
+        ),
         Option("--out", "DIR", "default: reliac-reproduction", default="reliac-reproduction"),
         Option("--folder", "DIR", "where data sets are; default: the folder of RELIAC_DATA"),
     ),
@@ -139,7 +193,7 @@ OF_A_RUN = (*ALL, *INPUT.options)
 OF_A_CUT = (*CUTS.options, *STOP.options[1:4])
 
 
-def known_names(option: Option) -> Iterable[str]:
+def _known_names(option: Option) -> Iterable[str]:
     """Return the names that a shell can offer for a value; imported when it asks."""
     if option.name == "criterion":
         from ..algorithm.criteria import CRITERIA
@@ -170,6 +224,8 @@ def known_names(option: Option) -> Iterable[str]:
 class Asked:
     """What the user asked for: a command, and its options as attributes; those that were not given are None."""
 
+    clusters: int | None  # where classes are known, we add their number
+
     def __init__(self, command: str, options: Sequence[Option], values: dict[str, Any]) -> None:
         self.command = command
         self.options = options
@@ -180,21 +236,17 @@ class Asked:
             raise AttributeError(name)
         return None
 
-    def plus(self, **values: Any) -> Asked:
-        """Return the same with something added that the user left to us."""
-        return Asked(self.command, self.options, {**self.__dict__, **values})
-
     def given(self, options: Iterable[Option]) -> list[Option]:
         """Return which of the options the user gave."""
-        return [option for option in options if getattr(self, option.name) is not None]
+        return [option for option in options if getattr(self, str(option.name)) is not None]
 
     def typed(self, option: Option) -> str:
         """Return an option in the form in which it was given."""
-        return option.flag.rpartition("/")[2] if getattr(self, option.name) is False else option.typed
+        return option.secondary_opts[0] if getattr(self, str(option.name)) is False else option.typed
 
     def arguments(self) -> dict[str, Any]:
         """Return what was given by the names that cluster() has for it."""
-        return {option.python: getattr(self, option.name) for option in self.given(self.options) if option.python}
+        return {option.python: getattr(self, str(option.name)) for option in self.given(self.options) if option.python}
 
     def spelled(self, name: str, value: object) -> str:
         """Write an option of cluster(), or one of our own, as it is typed."""

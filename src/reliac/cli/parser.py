@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class, shell_complete
+from click.shell_completion import get_completion_class, shell_complete
 
 from reliac import __version__
 
 from ..errors import Message, explain, unknown_name
 from . import options, text
-from .options import Asked, Option, Section
+from .options import Argument, Asked, Section, flags
 
 PROGRAM = "reliac"
 
@@ -25,92 +23,22 @@ COMPLETION_VARIABLE = "_RELIAC_COMPLETE"
 WrongWords = click.UsageError
 
 
-@dataclass(frozen=True)
-class Row:
-    """A command: its name, what it is for, what its help says below the options, and what it takes."""
-
-    name: str
-    purpose: str
-    epilog: str
-    argument: Option | None
-    sections: tuple[Section, ...] = ()
-
-
-_TABLE = (options.INPUT, options.RUN, options.STOP, options.table_output("text"))
-_TREE = (options.INPUT, options.RUN, options.STOP, options.CUTS, options.TREE_OUTPUT)
-_EDGES = (options.INPUT, options.RUN_BY_SINGLE, options.STOP, options.table_output("csv"))
-_COMPARED = (options.INPUT, options.RUN, options.STRATEGIES, options.table_output("text"))
-_REPRODUCE = "the paper's experiments, and a report that compares them"
-
-COMMANDS = (
-    Row("cluster", "cluster the rows of a file", text.CLUSTER, options.FILE, _TREE),
-    Row("levels", "table of the levels: clusters, joins, distances", text.LEVELS, options.FILE, _TABLE),
-    Row("outliers", "objects by the level at which they join", text.OUTLIERS, options.FILE, (*_TABLE, options.TOP)),
-    Row("mst", "edges of a minimum spanning tree, with their levels", text.MST, options.FILE, _EDGES),
-    Row("compare", "the standard strategy against the reliable one", text.COMPARE, options.FILE, _COMPARED),
-    Row("info", "what a saved tree holds", text.INFO, options.TREE),
-    Row("demo", "a short tour with the Iris data", text.DEMO, None, (options.DEMO,)),
-    Row("reproduce", _REPRODUCE, text.REPRODUCE, None, (options.REPRODUCE,)),
-    Row("completion", "a script that lets a shell complete what is typed", text.COMPLETION, options.SHELL),
-)
-
-
-# --- values ---
-
-
-def _checked(option: Option, context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Return the value, or all values, as the type they have; None where none was given."""
-    if value is None or value == ():
-        return None
-    if isinstance(value, tuple):
-        return [_converted(option, context, word) for word in value]
-    return _converted(option, context, value)
-
-
-def _converted(option: Option, context: click.Context, word: Any) -> Any:
-    flag = option.typed
-    if word in _flags(context) and flag.startswith("--"):  # --out --clusters 3: the next option is no value
-        raise click.BadOptionUsage(flag, "", context)
-    if option.choices and word not in option.choices:
-        kind = f"value of {flag}" if flag.startswith("--") else option.name
-        raise click.UsageError(unknown_name(kind, word, option.choices))
-    try:
-        return option.kind(word)
-    except ValueError:
-        allowed, example = ("a whole number", "3") if option.kind is int else ("a number", "0.5")
-        message = explain(f"{flag} {word} is not {allowed}", allowed, f"write {flag} {example}")
-        raise click.UsageError(message) from None
-
-
-def _offered(option: Option, context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """Return what a shell may complete a value with."""
-    if option.value in ("FILE", "TREE", "DIR"):
-        return [CompletionItem(start, type="dir" if option.value == "DIR" else "file")]
-    return [CompletionItem(name) for name in options.known_names(option) if name.startswith(start)]
-
-
-def _flags(context: click.Context) -> list[str]:
-    """Return the options of a command in their long form."""
-    parameters = context.command.get_params(context)
-    return [flag for one in parameters for flag in (*one.opts, *one.secondary_opts) if flag.startswith("--")]
-
-
 # --- commands ---
 
 
 class _Command(click.Command):
     """A command of our table; it returns what was asked for, and main runs it."""
 
-    def __init__(self, row: Row) -> None:
-        self.row = row
-        self.rows = tuple(option for section in row.sections for option in section.options)
+    def __init__(self, name: str, purpose: str, epilog: str, argument: Argument | None, *sections: Section) -> None:
+        self.argument, self.sections = argument, sections
+        self.options = tuple(option for section in sections for option in section.options)
         super().__init__(
-            row.name,
-            params=[_parameter(option) for option in (row.argument, *self.rows) if option],
-            callback=lambda **values: Asked(row.name, self.rows, values),
-            help=f"{row.purpose[0].upper()}{row.purpose[1:]}.",
-            short_help=row.purpose,
-            epilog=row.epilog,
+            name,
+            params=[*([argument] if argument else []), *self.options],
+            callback=lambda **values: Asked(name, self.options, values),
+            help=f"{purpose[0].upper()}{purpose[1:]}.",
+            short_help=purpose,
+            epilog=epilog,
             context_settings={**_SETTINGS, "allow_extra_args": True},
         )
 
@@ -123,32 +51,32 @@ class _Command(click.Command):
             raise
         if ctx.resilient_parsing:  # a shell asks what could follow: nothing is refused
             return rest
-        many = next((ctx.params[option.name] for option in self.rows if option.many), None)
-        if rest and many is None:
-            takes = self.row.argument
-            allowed = f"one {takes.value}" if takes else f"options: {', '.join(_flags(ctx))}"
-            step = "quote names that have blanks" if takes else f"see {ctx.command_path} --help"
+        taker = next((ctx.params[str(option.name)] for option in self.options if option.takes_rest), None)
+        if taker is not None:
+            taker += rest
+        elif rest:
+            allowed = f"one {self.argument.metavar}" if self.argument else f"options: {', '.join(flags(ctx))}"
+            step = "quote names that have blanks" if self.argument else f"see {ctx.command_path} --help"
             ctx.fail(explain(f"{rest[0]!r} is one word too many", allowed, step))
-        elif many is not None:
-            many += rest
-        for section in self.row.sections:
-            given = [option.typed for option in section.options if ctx.params[option.name] is not None]
+        for section in self.sections:
+            given = [option.typed for option in section.options if ctx.params[str(option.name)] is not None]
             if section.exclusive and len(given) > 1:
                 ctx.fail(explain(f"{' and '.join(given)} together", "one of them", "leave one out"))
         return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command takes, in the sections of our table."""
-        takes = self.row.argument
-        sections = {"takes": [(takes.value, takes.help)]} if takes else {}
-        titles = {option.name: section.title for section in self.row.sections for option in section.options}
-        for parameter in self.get_params(ctx):
-            line = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if line:
-                sections.setdefault(titles.get(str(parameter.name), "help"), []).append(line)
-        for title, lines in sections.items():
+        lines: dict[str, list[tuple[str, str]]] = {}
+        if self.argument:
+            lines["takes"] = [(self.argument.human_readable_name, self.argument.purpose)]
+        titles = {option.name: section.title for section in self.sections for option in section.options}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if record:
+                lines.setdefault(titles.get(option.name, "help"), []).append(record)
+        for title, records in lines.items():
             with formatter.section(click.style(title, bold=True)):  # click leaves the style out where no terminal is
-                formatter.write_dl(lines)
+                formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples as they stand."""
@@ -174,25 +102,31 @@ class _Group(click.Group):
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
-def _parameter(option: Option) -> click.Parameter:
-    """Return what click needs to know about an option, or about what stands alone."""
-    behaviour: dict[str, Any] = {
-        "callback": partial(_checked, option),
-        "shell_complete": partial(_offered, option),
-    }
-    if not option.flag.startswith("--"):
-        return click.Argument([option.name], metavar=option.value, **behaviour)
-    if option.kind is bool:
-        behaviour["is_flag"] = True
-    else:
-        behaviour |= {"type": str, "metavar": option.value, "multiple": option.repeatable or option.many}
-    return click.Option([option.flag], help=option.help, default=option.default, **behaviour)
-
-
 @click.pass_context
 def _need_command(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         ctx.fail(explain("COMMAND is missing", f"{PROGRAM} COMMAND", f"see {PROGRAM} --help"))
+
+
+def _commands() -> list[_Command]:
+    """Return the commands in the order of the help."""
+    run = (options.FILE, options.INPUT, options.RUN)
+    whole = (*run, options.STOP)
+    as_text = options.table_output("text")
+    edges = (options.FILE, options.INPUT, options.RUN_BY_SINGLE, options.STOP, options.table_output("csv"))
+    compared = (*run, options.STRATEGIES, as_text)
+    reproduce = "the paper's experiments, and a report that compares them"
+    return [
+        _Command("cluster", "cluster the rows of a file", text.CLUSTER, *whole, options.CUTS, options.TREE_OUTPUT),
+        _Command("levels", "table of the levels: clusters, joins, distances", text.LEVELS, *whole, as_text),
+        _Command("outliers", "objects by the level at which they join", text.OUTLIERS, *whole, as_text, options.TOP),
+        _Command("mst", "edges of a minimum spanning tree, with their levels", text.MST, *edges),
+        _Command("compare", "the standard strategy against the reliable one", text.COMPARE, *compared),
+        _Command("info", "what a saved tree holds", text.INFO, options.TREE),
+        _Command("demo", "a short tour with the Iris data", text.DEMO, None, options.DEMO),
+        _Command("reproduce", reproduce, text.REPRODUCE, None, options.REPRODUCE),
+        _Command("completion", "a script that lets a shell complete what is typed", text.COMPLETION, options.SHELL),
+    ]
 
 
 def build_parser() -> click.Group:
@@ -201,7 +135,7 @@ def build_parser() -> click.Group:
         PROGRAM,
         help=text.ABOUT,
         epilog=text.EXAMPLES,
-        commands=[_Command(row) for row in COMMANDS],
+        commands=_commands(),
         callback=_need_command,
         invoke_without_command=True,
         subcommand_metavar="COMMAND ...",
@@ -227,13 +161,14 @@ def in_three_parts(error: click.UsageError) -> Message:
         return error.message
     program = error.ctx.command_path if error.ctx else PROGRAM
     if isinstance(error, click.NoSuchOption) and error.ctx:
-        return unknown_name("option", error.option_name, _flags(error.ctx))
+        return unknown_name("option", error.option_name, flags(error.ctx))
     if isinstance(error, click.MissingParameter) and error.param:
         name = error.param.human_readable_name
         return explain(f"{name} is missing", f"{program} {name}", f"see {program} --help")
     if isinstance(error, click.BadOptionUsage) and error.ctx:
         flag, parameters = error.option_name, error.ctx.command.get_params(error.ctx)
-        if any(isinstance(one, click.Option) and one.is_flag and flag in one.opts for one in parameters):
+        switches = (one for one in parameters if isinstance(one, click.Option) and one.is_flag)
+        if any(flag in (*one.opts, *one.secondary_opts) for one in switches):
             return explain(f"{flag} with a value", f"{flag} alone", "leave the value out")
         return explain(f"{flag} stands without its value", f"{flag} and a value", f"write the value after {flag}")
     return explain(error.format_message(), f"what {program} --help shows", f"see {program} --help")
