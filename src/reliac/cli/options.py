@@ -101,8 +101,8 @@ FILE = Argument("file", "FILE", "table with one row per object, or - for standar
 TREE = Argument("file", "TREE", "a file that 'cluster --out tree.reliac' wrote, or - for standard input")
 SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
 
-CRITERIA = "single, complete, average, weighted, centroid, median or ward (default)"
-METRICS = "sqeuclidean (default), euclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
+CRITERION_HELP = "single, complete, average, weighted, centroid, median or ward (default)"
+METRIC_HELP = "sqeuclidean (default), euclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
 OUT = Option("--out", "FILE", "where to write; - or nothing: standard output")
 
 INPUT = Section(
@@ -120,8 +120,8 @@ INPUT = Section(
 RUN = Section(
     "run",
     (
-        Option("--criterion", "C", CRITERIA, python="criterion"),
-        Option("--metric", "M", METRICS, python="metric"),
+        Option("--criterion", "C", CRITERION_HELP, python="criterion"),
+        Option("--metric", "M", METRIC_HELP, python="metric"),
         Option("--tie-tolerance", "T", "relative difference that counts as a tie", float, "tie_tolerance"),
         Option("--engine", "E", "default: auto", python="engine"),
         Option("--jobs", "N", "threads; -1 for all cores", int, "n_jobs"),
@@ -166,11 +166,11 @@ def table_output(default: str) -> Section:
 
 
 TOP = Section("which objects", (Option("--top", "N", "the first N only", int),))
-ALPHAS = "a strategy to compare, repeatable; default 0 (standard) and 1 (reliable)"
+ALPHA_HELP = "a strategy to compare, repeatable; default 0 (standard) and 1 (reliable)"
 STRATEGIES = Section(
     "what is compared",
     (
-        Option("--alpha", "A", ALPHAS, float, "alphas", repeatable=True),
+        Option("--alpha", "A", ALPHA_HELP, float, "alphas", repeatable=True),
         Option("--clusters", "K", "compare K clusters; default: number of classes", int, "n_clusters"),
     ),
 )
@@ -186,11 +186,10 @@ REPRODUCE = Section(
     ),
 )
 
-#: All options that have a name in Python; those of a run, which a saved tree has no use for; and those that make labels
-#: of more than one cluster.
+#: All options of cluster(); those that a saved tree has no use for; and those that make more than one cluster.
 ALL = tuple(option for section in (RUN, STOP) for option in section.options if option.python)
 OF_A_RUN = (*ALL, *INPUT.options)
-OF_A_CUT = (*CUTS.options, *STOP.options[1:4])
+OF_A_CUT = (*CUTS.options, *(option for option in ALL if option.python in ("n_clusters", "max_level", "max_distance")))
 
 
 def _known_names(option: Option) -> Iterable[str]:
