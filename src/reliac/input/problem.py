@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithm.criteria import LARGEST_ODD_WEIGHT, Criterion, get_criterion
-from ..errors import explain
+from ..errors import explain, option
 from .distances import agreeing_names, check_given, given_subset, note_if_not_euclidean, to_square
 from .fingerprints import data_fingerprint, exact_fingerprint, function_fingerprint
 from .metrics import EUCLIDEAN, METRICS, MetricLike, canonical_metric, pairwise
@@ -129,12 +129,13 @@ def _check_metric_fits(criterion: Criterion, metric: MetricLike) -> None:
     if not criterion.geometric or metric in (*EUCLIDEAN, "precomputed"):
         return
     name = metric if isinstance(metric, str) else "a callable"
-    advice = "use criterion='average'"
+    advice = f"use {option('criterion', 'average')}"
     if metric in ("cosine", "correlation"):
-        advice = "scale the rows to unit length and use metric='sqeuclidean', or use criterion='average'"
+        advice = f"scale the rows to unit length and use {option('metric', 'sqeuclidean')}, or {advice}"
     raise ValueError(
         explain(
-            f"criterion={criterion.name!r} with metric={name!r}: this criterion compares points in space",
+            f"{option('criterion', criterion.name)} with {option('metric', name)}: this criterion compares points "
+            "in space",
             "metric 'sqeuclidean', 'euclidean' or 'precomputed' (Euclidean distances)",
             advice,
         )
@@ -215,7 +216,7 @@ def _check_vectors(data: Any, metric: MetricLike) -> None:
                 f"Expected 2D array, got {data.ndim}D array instead: X of shape {data.shape}",
                 "a table with one row per object",
                 "Reshape your data with X.reshape(-1, 1) if it is one feature, or X.reshape(1, -1) if it is one "
-                "object; pass metric='precomputed' if it is a condensed distance matrix",
+                f"object; pass {option('metric', 'precomputed')} if it is a condensed distance matrix",
             )
         )
     rows, columns = data.shape
@@ -232,9 +233,9 @@ def _check_vectors(data: Any, metric: MetricLike) -> None:
         raise ValueError(
             explain(
                 f"X of shape {data.shape} is symmetric with a zero diagonal: it looks like a distance matrix, and "
-                f"metric={metric!r} would read its rows as vectors",
-                "vectors, or distances with metric='precomputed'",
-                "pass metric='precomputed'; if the rows really are vectors, append a constant column",
+                f"{option('metric', metric)} would read its rows as vectors",
+                f"vectors, or distances with {option('metric', 'precomputed')}",
+                f"pass {option('metric', 'precomputed')}; if the rows really are vectors, append a constant column",
             )
         )
     row = METRICS.get(metric) if isinstance(metric, str) else None
@@ -259,9 +260,9 @@ def _check_directions(data: Any, metric: str, constant_rows: bool) -> None:
         kind = "all zero" if constant_rows else "constant"
         raise ValueError(
             explain(
-                f"Row {first} is {kind}, and metric={metric!r} is not defined for it",
+                f"Row {first} is {kind}, and {option('metric', metric)} is not defined for it",
                 f"rows that are not {kind}",
-                f"drop row {first}, or use metric='euclidean'",
+                f"drop row {first}, or use {option('metric', 'euclidean')}",
             )
         )
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..algorithm.contract import Batch, Engine, TooManyTies
 from ..algorithm.links import Links, groups_of
 from ..engines.choice import relief
+from ..errors import InvariantError
 from ..input.metrics import EUCLIDEAN
 from ..input.numbers import differences_vanish, find_twins, is_sparse
 from ..input.problem import Problem
@@ -100,7 +101,9 @@ def run(problem: Problem, engine: Engine, history: History, report: Callable[[Pr
         _develop(problem, engine, history, report, started)
     left, stop = problem.n_objects - history.n_links, problem.stop
     if left > stop.n_clusters and history.last_level < stop.max_level and stop.max_distance == math.inf:
-        raise RuntimeError(f"the {engine.name} engine found no reliable link among {left} clusters: please report this")
+        raise InvariantError(
+            f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
+        )
     return engine.name
 
 

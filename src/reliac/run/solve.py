@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..algorithm.contract import Batch
 from ..algorithm.links import Links
 from ..engines.choice import ENGINES, Choice, choose, get_engine
-from ..errors import Interrupted, explain, unknown_name
+from ..errors import Interrupted, explain, option, unknown_name
 from ..input.metrics import canonical_metric, metric_name
 from ..input.options import check_count, check_stop
 from ..input.problem import Problem, make_problem
@@ -55,7 +55,7 @@ def develop(tree: ClusterTree, clusters: Any, X: Any, metric: Any, rules: tuple[
     if part.stop.n_clusters > len(wanted):
         raise ValueError(
             explain(
-                f"n_clusters={rules[0]} with {len(wanted)} clusters to start from",
+                f"{option('n_clusters', rules[0])} with {len(wanted)} clusters to start from",
                 f"1 to {len(wanted)}",
                 "use labels(n_clusters=...) to split; developing only joins",
             )

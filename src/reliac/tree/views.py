@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import explain, unknown_name
+from ..errors import explain, option, unknown_name
 from ..input.options import check_count, check_number
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def spanning_tree(tree: ClusterTree) -> SpanningTree:
         raise ValueError(
             explain(
                 f"A tree of criterion {criterion!r} has no spanning tree",
-                "criterion='single'",
+                option("criterion", "single"),
                 "make the tree with the single criterion",
             )
         )
