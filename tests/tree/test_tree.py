@@ -1,4 +1,4 @@
-"""ClusterTree: cuts, views, exports, files; deep trees too."""
+"""ClusterTree: cuts, levels, walks, exports, files; deep trees too."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from scipy.spatial.distance import squareform
 import reliac
 from problems import CRITERIA, blobs, grid, lattice, tied
 from reliac import ClusterTree
-from reliac.tree import views
+from reliac.tree.building import make_links
 
 
 def chain(n):
     """A tree of n objects that grows by one object a level: as deep as trees get."""
     count = np.arange(n - 1)
-    links = views.make_links(n, np.zeros(n - 1, dtype=np.intp), count + 1, count.astype(float), count + 1)
+    links = make_links(n, np.zeros(n - 1, dtype=np.intp), count + 1, count.astype(float), count + 1)
     return ClusterTree(
         n, links, np.arange(n), np.ones(n), parameters={"criterion": "single"}, engine="none", reason="made"
     )
@@ -466,7 +466,7 @@ def test_any_sequence_of_joins_makes_a_tree_that_cuts_like_its_joins(data):
         q.append(data.draw(st.sampled_from(sorted(groups[b]))))
         groups = [g for k, g in enumerate(groups) if k not in (a, b)] + [groups[a] | groups[b]]
     count = np.arange(n - 1)
-    links = views.make_links(n, np.array(p, dtype=np.intp), np.array(q, dtype=np.intp), count.astype(float), count + 1)
+    links = make_links(n, np.array(p, dtype=np.intp), np.array(q, dtype=np.intp), count.astype(float), count + 1)
     tree = ClusterTree(n, links, np.arange(n), np.ones(n))
     for k in range(1, n + 1):
         parent = list(range(n))
