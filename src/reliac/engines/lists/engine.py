@@ -142,8 +142,7 @@ class ListEngine:
 
     def _warm_up(self) -> None:
         """Load the compiled code, so that a run is not held up by it later."""
-        given = self.problem.given  # numbers of another kind, or that must not be written to, are another type
-        kind = (type(self), "" if given is None else f"{given.dtype} {given.ndim} {given.flags.writeable}")
+        kind = (type(self), self.problem.objects.number_type)
         if kind in _warm or self.problem.n_objects <= FEW:
             return
         few = type(self)(self.problem.subset(np.arange(FEW), Stop()), 1)
@@ -263,7 +262,7 @@ class ListEngine:
         nearest, and joining them pair by pair in order means joining each to the first. Not so of given distances, and
         of those a function makes: there what is at distance 0 of the same need not be at distance 0 of each other.
         """
-        equal_rows = distances[-1] == 0 and isinstance(self.problem.metric, str) and self.problem.given is None
+        equal_rows = distances[-1] == 0 and self.problem.objects.equal_at_zero(self.problem.metric)
         if equal_rows and len(slots) > SEARCH_LENGTH and self.problem.alpha in (0.0, 1.0):
             slots, distances = slots[[np.argmin(self.nodes.object_of[slots])]], distances[:1]
         self.give_room(r, len(slots))
@@ -330,7 +329,7 @@ def make_rules(problem: Problem, smallest_weight: float = 1.0) -> Rules:
         tie_factor=problem.tie_factor,
         n_clusters=problem.stop.n_clusters,
         max_level=float(problem.stop.max_level),
-        max_value=float(largest_value(problem)),
+        max_value=float(problem.longest),
         radius_rule=radius_rule(problem),
         smallest_weight=smallest_weight,
         level_out=problem.tie_tolerance > 0,
@@ -349,16 +348,3 @@ def radius_rule(problem: Problem) -> int:
     if row.by_size:
         return candidates.RADIUS_WARD
     return candidates.RADIUS_PLAIN_MEAN if row.equal_parts else candidates.RADIUS_MEAN
-
-
-def largest_value(problem: Problem) -> float:
-    """Return the largest compared distance whose height is within ``max_distance``."""
-    cap = problem.stop.max_distance
-    if not problem.rooted or not np.isfinite(cap):
-        return cap
-    value = np.float64(cap) ** 2 / problem.criterion.height_factor
-    while problem.heights(np.array([value]))[0] > cap:
-        value = np.nextafter(value, 0.0)
-    while problem.heights(np.array([np.nextafter(value, np.inf)]))[0] <= cap:
-        value = np.nextafter(value, np.inf)
-    return float(value)

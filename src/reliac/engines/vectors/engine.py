@@ -17,21 +17,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...input.numbers import differences_vanish, find_twins, is_sparse
+from ...input.numbers import is_sparse
+from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
 from ..compiled.loading import bare, bare_inlined, inside
 from ..compiled.scanning import CHUNK, scan_values
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row, times_transposed
 from ..lists.entries import N_LINKS, insert_entry, pair_distance, push, register_space, shares_of_parts
+from ..repeats import often_repeated
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
 
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
-
-#: Rows that are looked at first to see whether rows repeat.
-SAMPLE = 1000
 
 Moments = namedtuple("Moments", "sums weight spread with_spread by_size equal_parts scale")
 
@@ -174,7 +173,8 @@ class VectorsEngine(ListEngine):
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
         row = problem.criterion
-        vectors = problem.vectors.toarray() if is_sparse(problem.vectors) else problem.vectors
+        rows = rows_of(problem.objects)
+        vectors = rows.toarray() if is_sparse(rows) else rows
         n, d = vectors.shape
         weight = np.ones(n) if row.equal_parts else problem.weights.copy()
         sums = np.zeros((n, -(-d // 4) * 4))
@@ -203,7 +203,7 @@ class VectorsEngine(ListEngine):
     def refuses(problem: Problem) -> str | None:
         """Say what cannot be had from sums and spreads alone."""
         row, metric = problem.criterion, problem.metric
-        if problem.vectors is None:
+        if not isinstance(problem.objects, Vectors):
             return "it needs vectors"
         if row.offset or (row.reduction is np.add and not row.equal_parts and metric in ("sqeuclidean", "cosine")):
             return None
@@ -212,13 +212,13 @@ class VectorsEngine(ListEngine):
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Tell whether distances are cheap to compute again: with more features than objects, once is enough."""
-        n, d = problem.vectors.shape
+        n, d = rows_of(problem.objects).shape
         return bool(d <= n)
 
     @staticmethod
     def memory(problem: Problem) -> int:
         """Sums in float64, means in float32, lists, and the blocks of all threads."""
-        n, d = problem.vectors.shape
+        n, d = rows_of(problem.objects).shape
         return n * (12 * d + 12 * SEARCH_LENGTH + 200) + 64 * ROWS * COLUMNS
 
     # --- the search ---
@@ -253,12 +253,7 @@ class VectorsEngine(ListEngine):
         n, sums = self.problem.n_objects, self.space.sums
         if self.problem.alpha != 1.0 or len(slots) < n or (self.space.weight != 1.0).any():
             return None
-        if n > SAMPLE and find_twins(sums[np.linspace(0, n - 1, SAMPLE).astype(np.int64)]) is None:
-            return None
-        first = find_twins(sums)
-        if first is None or np.bincount(first).max() <= SEARCH_LENGTH or differences_vanish(sums, first):
-            return None
-        return first
+        return often_repeated(sums, SEARCH_LENGTH)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists by float32 products; what they cannot prove by float64 products, then one by one."""
