@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -65,6 +66,20 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be made or downloaded again: RELIAC_CACHE, or the user's folder of caches."""
+    own, shared = os.environ.get("RELIAC_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if own:
+        return Path(own).expanduser()
+    if shared:
+        return Path(shared) / "reliac"
+    if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
+        return Path(os.environ["LOCALAPPDATA"]) / "reliac" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "reliac"
+    return Path.home() / ".cache" / "reliac"
 
 
 def _umask() -> int:

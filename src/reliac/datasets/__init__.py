@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DatasetError, explain, unknown_name
+from ..files import cache_folder
 from ..input.numbers import MISSING, Names
 from .downloads import Received, make_access
-from .files import FILES, NEWS_FOLDER, cache_folder, content_of
+from .files import FILES, NEWS_FOLDER, content_of
 
 __all__ = ["Dataset", "DatasetError", "Received", "Texts", "cache_folder", "load", "load_texts", "names"]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urldefrag
 
 from ..errors import DatasetError, explain
-from ..files import write_atomically
+from ..files import cache_folder, write_atomically
 from .downloads import Access, NoAnswer, download
 from .unpacking import json_lines, unpack
 
@@ -134,20 +133,6 @@ FILES = {
         ),
     )
 }
-
-
-def cache_folder() -> Path:
-    """Return the folder that downloads are kept in: RELIAC_CACHE, or reliac in the user's folder of caches."""
-    own, shared = os.environ.get("RELIAC_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if own:
-        return Path(own).expanduser()
-    if shared:
-        return Path(shared) / "reliac"
-    if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
-        return Path(os.environ["LOCALAPPDATA"]) / "reliac" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "reliac"
-    return Path.home() / ".cache" / "reliac"
 
 
 def content_of(file: DataFile, asked: str, access: Access) -> bytes:

@@ -61,11 +61,6 @@ class LiteralEngine:
         """Always, when nothing else does."""
         return True
 
-    @classmethod
-    def ready(cls) -> bool:
-        """Always: nothing is compiled."""
-        return True
-
     @staticmethod
     def memory(problem: Problem) -> int:
         """The table, and while it is made and reduced a second one (a third one for single)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import combinations
 from typing import Any
 
@@ -22,6 +23,20 @@ BLOCK = 2**22
 CANCELLATION = 1e-4
 
 
+class Squares(IntEnum):
+    """How a metric follows from the squared differences of two rows, so that products of blocks can search it."""
+
+    NONE = 0
+    PLAIN = 1  # their sum
+    ROOTED = 2  # the root of their sum
+    UNIT = 3  # half their sum, for rows scaled to unit length
+
+    @property
+    def mean_form(self) -> bool:
+        """Whether the mean over the pairs of two clusters follows from their means and spreads."""
+        return self in (Squares.PLAIN, Squares.UNIT)
+
+
 @dataclass(frozen=True)
 class Metric:
     """One metric by the name that ``scipy.spatial.distance.pdist`` knows it by."""
@@ -32,12 +47,13 @@ class Metric:
     by_products: bool = False  # follows from inner products, which sparse rows give cheaply
     growth: float | None = None  # at most the largest difference of two numbers times columns**growth; None: unknown
     by_pairs: bool = True  # the distance of two rows does not depend on the others
+    squares: Squares = Squares.NONE  # how it follows from squared differences
 
 
 _ROWS = (
-    Metric("sqeuclidean", by_products=True, growth=0.5),
-    Metric("euclidean", by_products=True, growth=0.5),
-    Metric("cosine", zero_rows=False, by_products=True),
+    Metric("sqeuclidean", by_products=True, growth=0.5, squares=Squares.PLAIN),
+    Metric("euclidean", by_products=True, growth=0.5, squares=Squares.ROOTED),
+    Metric("cosine", zero_rows=False, by_products=True, squares=Squares.UNIT),
     Metric("cityblock", growth=1.0),
     Metric("correlation", zero_rows=False, constant_rows=False),
     Metric("chebyshev", growth=0.0),
@@ -63,6 +79,11 @@ ALIASES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean", "matc
 
 #: The metrics whose distances are those of points in space, up to a square.
 EUCLIDEAN = ("sqeuclidean", "euclidean")
+
+
+def squares_of(metric: MetricLike) -> Squares:
+    """Return how a metric follows from squared differences; a function does not."""
+    return METRICS[metric].squares if isinstance(metric, str) and metric in METRICS else Squares.NONE
 
 
 def canonical_metric(metric: object) -> MetricLike:

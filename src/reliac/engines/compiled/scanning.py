@@ -135,30 +135,3 @@ def nearest_in(values, tie_factor, scratch):
         while values[where] > smallest:
             where += 1
     return smallest, where, count > 1
-
-
-@compiled
-def select(points, order, start, stop, middle, k):
-    """Reorder rows, and ``order`` with them, so that column k is split at ``middle``. Quickselect: O(stop - start)."""
-    low, high = start, stop - 1
-    while low < high:
-        a, b, c = points[low, k], points[(low + high) >> 1, k], points[high, k]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while points[i, k] < pivot:
-                i += 1
-            while points[j, k] > pivot:
-                j -= 1
-            if i <= j:
-                for column in range(points.shape[1]):
-                    points[i, column], points[j, column] = points[j, column], points[i, column]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return

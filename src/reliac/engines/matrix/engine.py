@@ -19,10 +19,11 @@ from ...input.metrics import comes_in_blocks, fill_block, mirror_block
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
 from ...machine import n_threads
+from ..compiled.formulas import ADD, reduction_of
 from ..compiled.scanning import CHUNK, merge_scans, scan_condensed, scan_square
 from ..lists.engine import SEARCH_LENGTH, ListEngine
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
-from .items import ADD, MAXIMUM, Table, flat
+from .items import Table, flat
 from .rows import fill_lists, measure_ties, pack_columns, push_rows, search_rows
 
 #: Contract when this share of the items is left as clusters ...
@@ -71,7 +72,7 @@ class MatrixEngine(ListEngine):
             next_item=np.full(n, -1, np.int64),
             weight=weight,
             spread=np.zeros(n),
-            reduction=ADD if row.reduction is np.add else MAXIMUM,
+            reduction=reduction_of(row),
             offset=row.offset,
             by_size=row.by_size,
             equal_parts=row.equal_parts,

@@ -10,10 +10,12 @@ from collections import namedtuple
 
 import numpy as np
 
+from ..compiled.formulas import ADD, from_sums
 from ..compiled.loading import bare, bare_inlined, bare_inside, compiled, inside
 from ..compiled.scanning import CHUNK, scan_values
-from ..lists.entries import enter, insert_entry, pair_distance, sorted_order
-from .items import ADD, from_sums
+from ..compiled.sorting import sorted_order
+from ..compiled.spaces import pair_distance
+from ..lists.entries import enter, insert_entry
 
 #: Half the distance of 1 to the next larger number.
 UNIT = 2.0**-53

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
+from ...input.metrics import Squares
 from ..compiled.loading import compiled
-from ..compiled.scanning import select
-from .edges import ROOTED, Edges, Forest
+from ..compiled.sorting import select
+from .edges import Edges, Forest
 
 #: Points in a leaf.
 WIDTH = 8
@@ -332,7 +333,7 @@ def make_tree(points: NDArray[Any], rooted: bool, pool: Executor) -> Tree:
 
 def edges_of_points(points: NDArray[Any], kind: int, pool: Executor, threads: int) -> Edges:
     """Return all edges of all minimum spanning trees of distinct points."""
-    tree = make_tree(points, kind == ROOTED, pool)
+    tree = make_tree(points, kind == Squares.ROOTED, pool)
     leaves, size = len(tree.blocks), len(tree.object_at)
     bounds = np.linspace(0, leaves, PIECES * threads + 1).astype(int)
     pieces = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))

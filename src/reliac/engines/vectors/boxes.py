@@ -20,8 +20,9 @@ from collections import namedtuple
 import numpy as np
 
 from ..compiled.loading import bare, bare_inlined, bare_inside, compiled
-from ..compiled.scanning import select
-from ..lists.entries import enter, pair_distance
+from ..compiled.sorting import select
+from ..compiled.spaces import pair_distance
+from ..lists.entries import enter
 from ..lists.levels import ROUNDING
 
 #: points (m, d + 2): mean, weight, spread per pair; slots (m,): -1 if gone; place (n,): position of a slot, -1 if none.

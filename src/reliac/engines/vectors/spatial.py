@@ -128,8 +128,8 @@ class SpatialEngine(VectorsEngine):
                 self._number_slots_as_in_tree()
             return self.tree
         done, self.synced = self.synced, int(self.work.counters[N_LINKS])
-        work = self.work
-        changed = np.concatenate((work.p[done : self.synced], work.q[done : self.synced], self.searched, slots))
+        taken = self.work.taken
+        changed = np.concatenate((taken.p[done : self.synced], taken.q[done : self.synced], self.searched, slots))
         tree = self.tree
         pieces = np.array_split(changed, self._shares_of(len(changed)))
         self.in_threads(lambda some: update(tree, space, nodes.node_of, some), pieces)
