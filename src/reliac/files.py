@@ -1,11 +1,15 @@
-"""Files: written whole or not at all; what cannot be read or written is told in three parts."""
+"""Files: written whole or not at all; what cannot be read or written is told in three parts. Tables as CSV text."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from .errors import explain
 
@@ -86,3 +90,12 @@ def _umask() -> int:
     umask = os.umask(0)
     os.umask(umask)
     return umask
+
+
+def delimited(columns: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> str:
+    """Return a table as CSV or TSV, numbers in full."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -15,6 +15,7 @@ import pytest
 import reliac
 from problems import blobs
 from reliac import ClusterTree
+from reliac.errors import InvariantError
 from reliac.files import write_atomically
 
 NO_TREE = r"not a usable tree file: .*Allowed: .*Next: "
@@ -144,7 +145,7 @@ def test_pairs_of_a_spanning_tree_must_be_objects():
     for pair in ([0, 5], [-1, 0]):
         pairs = tree.object_pairs.copy()
         pairs[1] = pair
-        with pytest.raises(ValueError, match="invariant 5"):
+        with pytest.raises(InvariantError, match="invariant 5"):
             ClusterTree(5, tree.links, tree.objects, tree.weights, object_pairs=pairs)
 
 

@@ -19,6 +19,7 @@ from scipy.spatial.distance import squareform
 import reliac
 from problems import CRITERIA, blobs, grid, lattice, tied
 from reliac import ClusterTree
+from reliac.errors import InvariantError
 from reliac.tree.building import make_links
 
 
@@ -149,14 +150,14 @@ def test_arrays_that_are_no_tree_are_refused_by_the_number_of_the_invariant(chan
     links = reliac.cluster([[0.0], [1.0], [5.0], [6.5], [20.0]]).links.copy()
     for field, (row, value) in change.items():
         links[field][row] = value
-    with pytest.raises(ValueError, match=f"invariant {number}"):
+    with pytest.raises(InvariantError, match=f"invariant {number}"):
         ClusterTree(5, links, np.arange(5), np.ones(5))
 
 
 def test_the_links_of_a_group_must_have_one_distance():
     links = reliac.cluster(grid(3)).links.copy()
     links["distance"][-1] += 1
-    with pytest.raises(ValueError, match="invariant 3: the links of a group"):
+    with pytest.raises(InvariantError, match="invariant 3: the links of a group"):
         ClusterTree(9, links, np.arange(9), np.ones(9))
 
 

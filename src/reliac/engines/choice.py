@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from ..algorithm.contract import Engine
-from ..errors import explain, unknown_name
+from ..errors import explain, option, unknown_name
 from ..input.problem import Problem
 from ..machine import free_memory
 from .compiled.ready import ready
@@ -96,7 +96,7 @@ def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for"
             explain(
                 f"The {engine.name} engine cannot do this: {why_not}",
                 f"engines {', '.join(others)}",
-                "use engine='auto'",
+                f"use {option('engine', 'auto')}",
             )
         )
     memory = engine.memory(problem)

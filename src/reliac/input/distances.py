@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import NotEuclideanWarning, explain
+from ..errors import NotEuclideanWarning, explain, option
 from ..machine import in_threads, n_threads
 from . import condensed
 from .numbers import Names, check_finite, extremes
@@ -67,9 +67,9 @@ def _check_form(data: NDArray[Any]) -> None:
     elif data.ndim != 2 or data.shape[0] != data.shape[1] or not len(data):
         raise ValueError(
             explain(
-                f"metric='precomputed' with data of shape {data.shape}",
+                f"{option('metric', 'precomputed')} with data of shape {data.shape}",
                 "a square (n, n) or condensed (n(n-1)/2,) matrix of distances",
-                "drop metric='precomputed' if the rows are vectors",
+                f"drop {option('metric', 'precomputed')} if the rows are vectors",
             )
         )
 
@@ -171,7 +171,7 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
                 f"The given distances cannot be Euclidean, and criterion {criterion!r} takes them as such: "
                 "squared distances that come out negative count as 0",
                 "any distances, but heights mean lengths only for Euclidean ones",
-                "use criterion='average' or 'complete' for distances of other kinds",
+                f"use {option('criterion', 'average')} or 'complete' for distances of other kinds",
             ),
             NotEuclideanWarning,
             stacklevel=stacklevel + 1,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, unknown_name
+from ..errors import explain, option, unknown_name
 from .condensed import length_of, pair_at
 
 MetricLike = str | Callable[[NDArray[Any], NDArray[Any]], float]
@@ -115,7 +115,7 @@ def pairwise(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
                 explain(
                     f"Metric {metric!r} cannot compare these {len(vectors)} rows ({error})",
                     "data that the metric is defined for",
-                    "choose another metric, or pass distances with metric='precomputed'",
+                    f"choose another metric, or pass distances with {option('metric', 'precomputed')}",
                 )
             ) from error
     _check_computed(condensed, metric, len(vectors))
@@ -168,7 +168,7 @@ def _by_calls(vectors: NDArray[Any], metric: Callable[..., float]) -> NDArray[np
                 explain(
                     f"Metric {metric_name(metric)!r} fails for rows {p} and {q} ({type(error).__name__}: {error})",
                     "a function of two rows that returns a number",
-                    "correct the function, or pass distances with metric='precomputed'",
+                    f"correct the function, or pass distances with {option('metric', 'precomputed')}",
                 )
             ) from error
     return condensed

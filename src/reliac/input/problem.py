@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithm.criteria import Criterion, get_criterion
-from ..errors import explain
+from ..errors import explain, option
 from .fingerprints import function_fingerprint
 from .metrics import EUCLIDEAN, MetricLike, canonical_metric
 from .numbers import check_unmasked
@@ -132,12 +132,13 @@ def _check_metric_fits(criterion: Criterion, metric: MetricLike) -> None:
     if not criterion.geometric or metric in (*EUCLIDEAN, "precomputed"):
         return
     name = metric if isinstance(metric, str) else "a callable"
-    advice = "use criterion='average'"
+    advice = f"use {option('criterion', 'average')}"
     if metric in ("cosine", "correlation"):
-        advice = "scale the rows to unit length and use metric='sqeuclidean', or use criterion='average'"
+        advice = f"scale the rows to unit length and use {option('metric', 'sqeuclidean')}, or {advice}"
     raise ValueError(
         explain(
-            f"criterion={criterion.name!r} with metric={name!r}: this criterion compares points in space",
+            f"{option('criterion', criterion.name)} with {option('metric', name)}: this criterion compares points "
+            "in space",
             "metric 'sqeuclidean', 'euclidean' or 'precomputed' (Euclidean distances)",
             advice,
         )

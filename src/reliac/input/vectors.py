@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain
+from ..errors import explain, option
 from .metrics import METRICS, MetricLike
 from .numbers import is_sparse
 
@@ -20,7 +20,7 @@ def check_vectors(data: Any, metric: MetricLike) -> None:
                 f"Expected 2D array, got {data.ndim}D array instead: X of shape {data.shape}",
                 "a table with one row per object",
                 "Reshape your data with X.reshape(-1, 1) if it is one feature, or X.reshape(1, -1) if it is one "
-                "object; pass metric='precomputed' if it is a condensed distance matrix",
+                f"object; pass {option('metric', 'precomputed')} if it is a condensed distance matrix",
             )
         )
     rows, columns = data.shape
@@ -37,9 +37,9 @@ def check_vectors(data: Any, metric: MetricLike) -> None:
         raise ValueError(
             explain(
                 f"X of shape {data.shape} is symmetric with a zero diagonal: it looks like a distance matrix, and "
-                f"metric={metric!r} would read its rows as vectors",
-                "vectors, or distances with metric='precomputed'",
-                "pass metric='precomputed'; if the rows really are vectors, append a constant column",
+                f"{option('metric', metric)} would read its rows as vectors",
+                f"vectors, or distances with {option('metric', 'precomputed')}",
+                f"pass {option('metric', 'precomputed')}; if the rows really are vectors, append a constant column",
             )
         )
     row = METRICS.get(metric) if isinstance(metric, str) else None
@@ -64,9 +64,9 @@ def _check_directions(data: Any, metric: str, constant_rows: bool) -> None:
         kind = "all zero" if constant_rows else "constant"
         raise ValueError(
             explain(
-                f"Row {first} is {kind}, and metric={metric!r} is not defined for it",
+                f"Row {first} is {kind}, and {option('metric', metric)} is not defined for it",
                 f"rows that are not {kind}",
-                f"drop row {first}, or use metric='euclidean'",
+                f"drop row {first}, or use {option('metric', 'euclidean')}",
             )
         )
 

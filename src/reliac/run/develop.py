@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engines.choice import choose
-from ..errors import explain
+from ..errors import explain, option
 from ..input.metrics import canonical_metric, metric_name
 from ..input.options import check_count, check_stop
 from ..input.problem import Problem, make_problem
@@ -40,7 +40,7 @@ def develop(
     if part.stop.n_clusters > len(wanted):
         raise ValueError(
             explain(
-                f"n_clusters={rules[0]} with {len(wanted)} clusters to start from",
+                f"{option('n_clusters', rules[0])} with {len(wanted)} clusters to start from",
                 f"1 to {len(wanted)}",
                 "use labels(n_clusters=...) to split; developing only joins",
             )

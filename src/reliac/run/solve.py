@@ -15,7 +15,7 @@ from ..algorithm.contract import Batch, Engine, TooManyTies
 from ..algorithm.links import groups_of
 from ..engines.choice import ENGINES, Choice, choose, relief
 from ..engines.repeats import first_links
-from ..errors import Interrupted, unknown_name
+from ..errors import Interrupted, InvariantError, unknown_name
 from ..input.metrics import metric_name
 from ..input.problem import Problem
 from ..machine import check_jobs
@@ -112,7 +112,9 @@ def run(
     left = n - history.n_links
     stopped = left <= stop.n_clusters or history.last_level >= stop.max_level or stop.max_distance < math.inf
     if not stopped and not problem.objects.may_end_in_forest:
-        raise RuntimeError(f"the {engine.name} engine found no reliable link among {left} clusters: please report this")
+        raise InvariantError(
+            f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
+        )
     return choice
 
 

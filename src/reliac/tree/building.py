@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InvariantError
+
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
 
@@ -70,35 +72,37 @@ def _compiled(function: Any) -> Any:
 
 
 def check_invariants(tree: ClusterTree) -> None:
-    """Raise ValueError, naming the number of the invariant, if the arrays do not describe a tree."""
+    """Raise InvariantError, naming the number of the invariant, if the arrays do not describe a tree."""
     n, links = tree.n_objects, tree.links
     if n < 1 or links.dtype != LINK or links.ndim != 1 or not len(links) < n:
-        raise ValueError(f"not a tree of {n} objects: {links.shape} links of type {links.dtype}")
+        raise InvariantError(f"not a tree of {n} objects: {links.shape} links of type {links.dtype}")
     ends = np.concatenate((links["left"], links["right"]))
     made = np.tile(np.arange(n, n + len(links)), 2)
     if (ends < 0).any() or (ends >= made).any() or np.bincount(ends).max(initial=0) > 1:
-        raise ValueError("invariant 1: a link must join two existing nodes, each node at most once")
+        raise InvariantError("invariant 1: a link must join two existing nodes, each node at most once")
     steps = np.diff(links["level"], prepend=0)
     if ((steps != 0) & (steps != 1)).any() or (len(links) and links["level"][0] != 1):
-        raise ValueError("invariant 2: levels must start at 1, never fall and leave no number out")
+        raise InvariantError("invariant 2: levels must start at 1, never fall and leave no number out")
     distance = links["distance"]
     if not np.isfinite(distance).all() or (distance < 0).any():
-        raise ValueError("invariant 3: distances must be finite and at least 0")
+        raise InvariantError("invariant 3: distances must be finite and at least 0")
     if (np.diff(distance)[steps[1:] == 0] < 0).any():
-        raise ValueError("invariant 3: distances must not fall inside a level")
+        raise InvariantError("invariant 3: distances must not fall inside a level")
     for part in ("left", "right"):
         inner = np.flatnonzero(links[part] >= n)
         below = links[part][inner] - n
         inner, below = (rows[links["level"][inner] == links["level"][below]] for rows in (inner, below))
         if (distance[inner] != distance[below]).any():
-            raise ValueError("invariant 3: the links of a group must have one distance")
+            raise InvariantError("invariant 3: the links of a group must have one distance")
     sizes = np.concatenate((np.ones(n, dtype=np.int64), links["size"]))
     if (sizes[links["left"]] + sizes[links["right"]] != links["size"]).any():
-        raise ValueError("invariant 4: a link's size must be the sum of its parts' sizes")
+        raise InvariantError("invariant 4: a link's size must be the sum of its parts' sizes")
     for name in ("names", "weights", "objects"):
         array = getattr(tree, name)
         if array is not None and array.shape != (n,):
-            raise ValueError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
+            raise InvariantError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
     pairs = tree.object_pairs
     if pairs is not None and (pairs.shape != (len(links), 2) or (pairs < 0).any() or (pairs >= n).any()):
-        raise ValueError("invariant 5: a spanning tree must have one pair of objects per link, each from 0 to n - 1")
+        raise InvariantError(
+            "invariant 5: a spanning tree must have one pair of objects per link, each from 0 to n - 1"
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain
+from ..errors import explain, option
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
@@ -45,7 +45,7 @@ def spanning_tree(tree: ClusterTree) -> SpanningTree:
         raise ValueError(
             explain(
                 f"A tree of criterion {criterion!r} has no spanning tree",
-                "criterion='single'",
+                option("criterion", "single"),
                 "make the tree with the single criterion",
             )
         )
