@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
+import json
 import os
 import signal
 import stat
@@ -321,6 +323,39 @@ def test_a_fault_of_our_own_gives_exit_code_1_and_a_traceback(run, plain, monkey
     result = run("levels", plain, status=1)
     assert "Traceback" in result.err
     assert "please report" in result.err
+
+
+def test_a_broken_invariant_gives_exit_code_70_a_traceback_and_what_a_report_needs(run, plain, monkeypatch):
+    def broken(X, **options):
+        tree = reliac.cluster(X)
+        links = tree.links.copy()
+        links["size"][0] = 7
+        return dataclasses.replace(tree, links=links)
+
+    monkeypatch.setattr(commands, "cluster", broken)
+    result = run("levels", plain, "--max-level", 2, status=70)
+    assert result.out == ""
+    assert "Traceback" in result.err
+    assert "invariant 4" in result.err
+    assert "please report" in result.err
+    assert f"reliac {reliac.__version__}, Python " in result.err
+    assert f"reliac levels {plain} --max-level 2" in result.err
+
+
+def test_an_engine_that_finds_no_link_is_our_fault_too(run, plain, monkeypatch):
+    monkeypatch.setattr("reliac.run.history._develop", lambda *args: None)
+    assert "found no reliable link" in run("levels", plain, status=70).err
+
+
+def test_a_file_with_a_broken_tree_is_a_mistake_of_its_user(run, plain, tmp_path):
+    body = json.loads(run("cluster", plain, "--to", "json").out)
+    body["links"]["size"][0] = 7
+    (tmp_path / "broken.json").write_text(json.dumps(body))
+    for command in ("info", "levels"):
+        result = run(command, tmp_path / "broken.json", status=2)
+        assert "is not a usable tree file" in result.err
+        assert "invariant 4" in result.err
+        assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,9 @@ class ProgressLine:
             from tqdm.auto import tqdm
 
             # smoothing=0: the time left follows from the mean speed, as levels differ much in what they cost;
-            # delay: the bar is not drawn before its text is known
-            self._bar = tqdm(total=1.0, bar_format=_LAYOUT, smoothing=0, delay=1e-9, dynamic_ncols=True)
+            # miniters=0: only time decides when it is drawn again; delay: not before its text is known
+            how = {"smoothing": 0, "miniters": 0, "delay": 1e-9, "dynamic_ncols": True}
+            self._bar = tqdm(total=1.0, bar_format=_LAYOUT, **how)
             self._bar.start_t -= seconds
         self._bar.set_description_str(text, refresh=False)
         self._bar.update(share - self._bar.n)
