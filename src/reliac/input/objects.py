@@ -121,9 +121,9 @@ class Vectors(Objects):
         """Empty: engines convert vectors to float64 before compiled code reads them."""
         return ""
 
-    def subset(self, objects: NDArray[np.intp]) -> Vectors:
+    def subset(self, objects: NDArray[np.intp]) -> Self:
         """Return some of the rows, with their names."""
-        return Vectors(self.rows[objects], names=None if self.names is None else self.names[objects])
+        return replace(self, rows=self.rows[objects], names=None if self.names is None else self.names[objects])
 
     def data_fingerprint(self) -> str:
         """Return a hash of the values; see :func:`reliac.input.fingerprints.vectors_fingerprint`."""
@@ -183,10 +183,10 @@ class Distances(Objects):
         """The type of the numbers, the form of the matrix, and whether it may be written to."""
         return f"{self.matrix.dtype} {self.matrix.ndim} {self.matrix.flags.writeable}"
 
-    def subset(self, objects: NDArray[np.intp]) -> Distances:
+    def subset(self, objects: NDArray[np.intp]) -> Self:
         """Return the distances of some objects, in the form they were given, with their names."""
         names = None if self.names is None else self.names[objects]
-        return Distances(condensed.subset(self.matrix, self.n, objects), self.largest, names=names)
+        return replace(self, matrix=condensed.subset(self.matrix, self.n, objects), names=names)
 
     def data_fingerprint(self) -> str:
         """Return a hash of the values; see :func:`reliac.input.fingerprints.distances_fingerprint`."""
