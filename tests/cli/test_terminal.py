@@ -125,7 +125,7 @@ def test_a_terminal_gets_a_bar_and_a_pipe_does_not(on_screen, table, monkeypatch
 
 def test_nothing_in_a_pipe_is_coloured_even_if_colours_are_forced_on_terminals(tmp_path, table):
     environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-    for words in (["levels", table], ["levels", table, "--criterion", "wrad"], ["cluster", "--help"], ["demo"]):
+    for words in (["levels", table], ["levels", table, "--criterion", "wrad"], ["cluster", "--help"]):
         done = subprocess.run(
             [sys.executable, "-m", "reliac", *words], capture_output=True, check=False, text=True, env=environment
         )
