@@ -1,4 +1,14 @@
-"""Building a tree: what a link is, how joins become links, and the invariants that hold for every tree."""
+"""Building a tree: what a link is, how joins become links, and the invariants that hold for every tree.
+
+Nodes 0..n-1 are the objects, node n+i is made by link i. The invariants:
+
+1. A link joins two different nodes that exist before it; no node is joined twice.
+2. Levels start at 1, never fall, and leave no number out.
+3. Distances are finite and at least 0; inside a level they never fall, and inside a group they are equal.
+4. Sizes count objects: a link's size is the sum of the sizes of the two nodes it joins.
+5. Names, weights and row numbers, where given, have one entry per object; a spanning tree has one pair of objects
+   per link, each of them an object of the tree.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +26,7 @@ if TYPE_CHECKING:
 #: One link: the two nodes it joins, their distance, its level, and how many objects are below it.
 LINK = np.dtype([("left", "<i8"), ("right", "<i8"), ("distance", "<f8"), ("level", "<i8"), ("size", "<i8")])
 
-#: Trees of more objects than this are walked in compiled code.
+#: Trees of more objects than this are built in compiled code.
 LARGE = 100_000
 
 

@@ -1,14 +1,4 @@
-"""ClusterTree: the result of a run. Its invariants are checked when one is built.
-
-Nodes 0..n-1 are the objects, node n+i is made by link i. The invariants:
-
-1. A link joins two different nodes that exist before it; no node is joined twice.
-2. Levels start at 1, never fall, and leave no number out.
-3. Distances are finite and at least 0; inside a level they never fall, and inside a group they are equal.
-4. Sizes count objects: a link's size is the sum of the sizes of the two nodes it joins.
-5. Names, weights and row numbers, where given, have one entry per object; a spanning tree has one pair of objects
-   per link, each of them an object of the tree.
-"""
+"""ClusterTree: the result of a run. Its invariants (:mod:`reliac.tree.building`) are checked when one is made."""
 
 from __future__ import annotations
 
