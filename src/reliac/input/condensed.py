@@ -72,7 +72,7 @@ def to_square(matrix: NDArray[Any], n: int) -> NDArray[Any]:
 
 def to_condensed(matrix: NDArray[Any], n: int) -> NDArray[Any]:
     """Return the condensed form of square or condensed distances; what is condensed already is not copied."""
-    return matrix if matrix.ndim == 1 else matrix[pairs(n)]
+    return matrix if matrix.ndim == 1 else np.concatenate([matrix[i, i + 1 :] for i in range(n)])
 
 
 def subset(matrix: NDArray[Any], n: int, objects: NDArray[np.intp]) -> NDArray[Any]:
