@@ -46,10 +46,8 @@ def renew(folder: str) -> None:
 
 
 def ready(engine: str) -> bool:
-    """Tell whether the compiled code of an engine was loaded on this machine before: then loading it is quick."""
-    with contextlib.suppress(OSError, RuntimeError):  # a home that cannot be found or read has no notes
-        return _note(engine).exists()
-    return False
+    """Tell whether the machine had the compiled code of an engine when this process began: then loading it is quick."""
+    return bool(_NOTES_AT_START) and _note(engine).name in _NOTES_AT_START
 
 
 def note_ready(engine: str) -> None:
@@ -73,3 +71,14 @@ def _numba_version() -> str:
     from importlib.metadata import version
 
     return version("numba")
+
+
+def _notes() -> frozenset[str]:
+    """Return the names of all notes on this machine."""
+    with contextlib.suppress(OSError, RuntimeError):  # a home that cannot be found or read has no notes
+        return frozenset(os.listdir(cache_folder() / "compiled"))
+    return frozenset()
+
+
+#: Read once: what a process compiles later must not change which engines it chooses.
+_NOTES_AT_START = _notes()

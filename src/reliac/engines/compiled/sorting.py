@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .loading import bare_inside, compiled, inside
+from .loading import bare_inlined, bare_inside, compiled, inside
 
 
 @inside
@@ -16,6 +16,15 @@ def some_of(values, which):
     for k in range(len(which)):
         result[k] = values[which[k]]
     return result
+
+
+@bare_inlined
+def insert(values, items, first, e, value, item):
+    """Enter a value and its item into sorted ones that begin at ``first``; place ``e``, the last, is free or lost."""
+    while e > first and values[e - 1] > value:
+        values[e], items[e] = values[e - 1], items[e - 1]
+        e -= 1
+    values[e], items[e] = value, item
 
 
 @bare_inside

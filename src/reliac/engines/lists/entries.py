@@ -12,7 +12,7 @@ from collections import namedtuple
 import numpy as np
 
 from ..compiled.loading import bare_inlined, bare_inside, compiled
-from ..compiled.sorting import sort_entries
+from ..compiled.sorting import insert, sort_entries
 from ..compiled.spaces import join_space, pair_distance
 
 #: Entries that a list keeps when it is cut.
@@ -162,16 +162,6 @@ def catch_up(space, nodes, work, parts):
     join_space(space, parts)
 
 
-@bare_inlined
-def insert_entry(lists, first, count, node, distance):
-    """Enter a cluster into the sorted list of ``count`` entries that begins at ``first``."""
-    e = first + count
-    while e > first and lists.distances[e - 1] > distance:
-        lists.nodes[e], lists.distances[e] = lists.nodes[e - 1], lists.distances[e - 1]
-        e -= 1
-    lists.nodes[e], lists.distances[e] = node, distance
-
-
 @bare_inside
 def push(lists, nodes, work, r, node, distance):
     """Enter a new cluster into the list of r if it lies inside the radius, and touch r."""
@@ -191,7 +181,7 @@ def enter(lists, r, node, distance):
         while count and lists.distances[first + count - 1] >= lists.radius[r]:
             count -= 1
     if distance < lists.radius[r]:
-        insert_entry(lists, first, count, node, distance)
+        insert(lists.distances, lists.nodes, first, first + count, distance, node)
         count += 1
     lists.count[r] = count
     return True

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ...algorithm.contract import TooManyTies
 from ...input.metrics import Squares
 from ..compiled.loading import compiled
-from ..compiled.sorting import select
+from ..compiled.sorting import insert, select
 from .edges import Edges, Forest
 
 #: Points in a leaf.
@@ -166,11 +166,7 @@ def list_neighbours(tree, kin, first, last, places, values):
                     if square[s] <= bound and leaf * WIDTH + s != x:
                         value = np.sqrt(square[s]) if tree.rooted else square[s]
                         if value < values[x, end]:
-                            e = end
-                            while e > 0 and values[x, e - 1] > value:
-                                values[x, e], places[x, e] = values[x, e - 1], places[x, e - 1]
-                                e -= 1
-                            values[x, e], places[x, e] = value, leaf * WIDTH + s
+                            insert(values[x], places[x], 0, end, value, leaf * WIDTH + s)
                 limit = max(limit, values[x, end])
             leaf = next_leaf(tree, kin, leaves + own, -2, walk, stack, gaps, limit_of(tree, limit))
 

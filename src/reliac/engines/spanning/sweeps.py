@@ -19,6 +19,7 @@ from ...algorithm.contract import TooManyTies
 from ...input.metrics import METRICS, Squares
 from ..compiled.loading import compiled
 from ..compiled.products import product_error, times_transposed
+from ..compiled.sorting import insert
 from .edges import Edges, Forest, edges_of_matrix
 
 #: Kinds of distances as kernels know them.
@@ -72,7 +73,7 @@ def lengths(points):
 
 
 @compiled
-def select(products, first, own, component, bound, place):
+def select_outside(products, first, own, component, bound, place):
     """Keep for each row of a block the smallest products with other components, sorted.
 
     ``products`` (rows, columns), the columns from ``first`` on; ``bound``, ``place`` (rows, k). One pass, and a second
@@ -87,11 +88,7 @@ def select(products, first, own, component, bound, place):
                 hits += row[j] < threshold
             for j in range(start, stop if hits else start):
                 if row[j] < bound[i, last] and component[first + j] != own[i]:
-                    e = last
-                    while e > 0 and bound[i, e - 1] > row[j]:
-                        bound[i, e], place[i, e] = bound[i, e - 1], place[i, e - 1]
-                        e -= 1
-                    bound[i, e], place[i, e] = row[j], first + j
+                    insert(bound[i], place[i], 0, last, row[j], first + j)
 
 
 @compiled
@@ -188,7 +185,7 @@ class Sweep:
         bound = np.full((len(own), LISTED + 1), np.inf, self.number)
         place = np.full((len(own), LISTED + 1), -1)
         for start in range(0, len(component), COLUMNS):
-            select(self.products(rows, slice(start, start + COLUMNS)), start, own, component, bound, place)
+            select_outside(self.products(rows, slice(start, start + COLUMNS)), start, own, component, bound, place)
         reach = self.value(bound[:, -1] + self.square[rows] - self.error[rows])
         values = np.empty((len(own), LISTED))
         decide(self.points, self.norms, self.kind, first, place[:, :LISTED], reach, values)

@@ -26,9 +26,10 @@ from ..compiled.formulas import shares_of_parts
 from ..compiled.loading import bare, bare_inlined, inside
 from ..compiled.products import product_error, times_transposed
 from ..compiled.scanning import CHUNK, scan_values
+from ..compiled.sorting import insert
 from ..compiled.spaces import pair_distance, register_space
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
-from ..lists.entries import N_LINKS, insert_entry, push
+from ..lists.entries import N_LINKS, push
 from ..repeats import often_repeated
 
 #: Rows and columns of one block product: small enough for the cache of one core.
@@ -147,7 +148,7 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
                 break
             distance = pair_distance(space, r, q)
             if distance < radius:
-                insert_entry(lists, first, count, nodes.node_of[q], distance)
+                insert(lists.distances, lists.nodes, first, first + count, distance, nodes.node_of[q])
                 count += 1
         lists.count[r], lists.radius[r] = count, radius
         failed[i] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
