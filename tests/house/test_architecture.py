@@ -16,11 +16,11 @@ SOURCE = Path(__file__).parents[2] / "src" / "reliac"
 #: rooms that share a floor do not know each other.
 FLOORS = [
     ["errors"],
-    ["files", "machine"],
+    ["files", "machine", "input.condensed"],
     ["algorithm.criteria", "input.metrics"],
     ["input"],
     ["algorithm"],
-    ["engines.compiled"],
+    ["engines.compiled", "engines.repeats"],
     ["engines.lists"],
     ["engines.literal", "engines.vectors", "engines.matrix", "engines.dense", "engines.spanning"],
     ["engines"],

@@ -176,7 +176,7 @@ def _check_targets(asked: Asked) -> None:
         if target not in (None, "-"):
             check_target(target, f"--{option} ")
     if asked.plot:
-        from ..tree.exports import need
+        from ..errors import need
 
         if Path(asked.plot).suffix.lower() not in PICTURES:
             raise ValueError(unknown_name("kind of picture", Path(asked.plot).suffix, PICTURES))
@@ -201,7 +201,7 @@ def write_output(content: bytes | str, target: str | None) -> None:
 
 def picture(draw: Callable[[], Any], target: str) -> bytes:
     """Return what ``draw`` puts on its axes as the bytes of a picture; the extension tells the format."""
-    from ..tree.exports import need
+    from ..errors import need
 
     need("matplotlib", "plot").use("Agg")  # no window, no display needed
     drawn = draw()

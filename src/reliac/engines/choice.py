@@ -75,7 +75,7 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
         explain(
             f"{n} objects fit into no engine ({'; '.join(passed_over)})",
             f"what needs less than the {_gib(free_memory())} that are free",
-            _what_would_fit(problem),
+            problem.objects.how_to_fit,
         )
     )
 
@@ -107,19 +107,10 @@ def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for"
                 f"The {engine.name} engine needs about {_gib(memory)} for {problem.n_objects} objects, "
                 f"and {_gib(free)} are free",
                 f"up to about {int(problem.n_objects * (free / memory) ** 0.5)} objects here",
-                _what_would_fit(problem),
+                problem.objects.how_to_fit,
             )
         )
     return Choice(engine, reason)
-
-
-def _what_would_fit(problem: Problem) -> str:
-    if problem.vectors is not None:
-        return (
-            "use criterion 'ward', or 'average' with metric 'sqeuclidean' or 'cosine', which need no matrix, "
-            "or cluster a sample of the rows"
-        )
-    return "pass the distances as float32 or condensed, pass vectors instead, or cluster a sample"
 
 
 def _gib(size: float) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, option, unknown_name
+from .condensed import length_of, pair_at
 
 MetricLike = str | Callable[[NDArray[Any], NDArray[Any]], float]
 
@@ -158,7 +159,7 @@ def mirror_block(target: NDArray[np.float64], start: int, rows: int = 256) -> No
 def _by_calls(vectors: NDArray[Any], metric: Callable[..., float]) -> NDArray[np.float64]:
     """Call a function for every pair of rows; where it fails, name the two."""
     n = len(vectors)
-    condensed = np.empty(n * (n - 1) // 2)
+    condensed = np.empty(length_of(n))
     for place, (p, q) in enumerate(combinations(range(n), 2)):
         try:
             condensed[place] = metric(vectors[p], vectors[q])
@@ -213,8 +214,7 @@ def _check_computed(condensed: NDArray[np.float64], metric: MetricLike, n: int) 
     if np.isfinite(condensed).all() and not (condensed < -1e-12).any():
         return
     first = int(np.flatnonzero(~(np.isfinite(condensed) & (condensed >= -1e-12)))[0])
-    p, q = (int(index[first]) for index in np.triu_indices(n, 1))
-    raise ValueError(_no_distance(metric, condensed[first], p, q))
+    raise ValueError(_no_distance(metric, condensed[first], *pair_at(n, first)))
 
 
 def _no_distance(metric: MetricLike, value: float, p: int, q: int) -> str:

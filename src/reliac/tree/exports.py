@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, need, unknown_name
-from .views import parents
+from .walks import parents
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree

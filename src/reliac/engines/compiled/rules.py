@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-import numpy as np
-
 from ...algorithm.criteria import Radius
 from ...input.problem import Problem
 
@@ -22,21 +20,8 @@ def make_rules(problem: Problem, smallest_weight: float = 1.0) -> Rules:
         tie_factor=problem.tie_factor,
         n_clusters=problem.stop.n_clusters,
         max_level=float(problem.stop.max_level),
-        max_value=float(largest_value(problem)),
+        max_value=float(problem.longest),
         radius_rule=int(problem.criterion.radius),
         smallest_weight=smallest_weight,
         level_out=problem.tie_tolerance > 0,
     )
-
-
-def largest_value(problem: Problem) -> float:
-    """Return the largest compared distance whose height is within ``max_distance``."""
-    cap = problem.stop.max_distance
-    if not problem.rooted or not np.isfinite(cap):
-        return cap
-    value = np.float64(cap) ** 2 / problem.criterion.height_factor
-    while problem.heights(np.array([value]))[0] > cap:
-        value = np.nextafter(value, 0.0)
-    while problem.heights(np.array([np.nextafter(value, np.inf)]))[0] <= cap:
-        value = np.nextafter(value, np.inf)
-    return float(value)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
 from ...algorithm.links import Groups, Links
-from ...input.metrics import EUCLIDEAN
-from ...input.numbers import is_sparse
+from ...input.objects import Distances, rows_of
 from ...input.options import Stop
 from ...input.problem import Problem
 from ..compiled.formulas import euclidean_square, reduction_of
@@ -78,8 +77,8 @@ class DenseEngine:
     def _fill(self, width: int) -> None:
         """Write the numbers that pairs of objects store into the matrix."""
         problem, n, stored = self.problem, self.problem.n_objects, self.square.stored
-        vectors = problem.vectors
-        if vectors is not None and problem.metric in EUCLIDEAN and not is_sparse(vectors):
+        if problem.objects.are_points(problem.metric):
+            vectors = rows_of(problem.objects)
             root = problem.metric == "euclidean" and not problem.criterion.geometric
             euclidean_square(np.ascontiguousarray(vectors.T, np.float64), stored, width, root)
         else:
@@ -94,15 +93,15 @@ class DenseEngine:
     @staticmethod
     def suits(problem: Problem) -> bool:
         """While the matrix stays in the cache; and where lists do badly: one link a level, with searches or ties."""
-        if problem.n_objects <= MOST or problem.alpha > 0.0 or problem.given is None:
+        objects = problem.objects
+        if problem.n_objects <= MOST or problem.alpha > 0.0 or not isinstance(objects, Distances):
             return problem.n_objects <= MOST
-        return not problem.criterion.reducible or _many_are_equal(problem.given)
+        return not problem.criterion.reducible or _many_are_equal(objects.matrix)
 
     @staticmethod
     def memory(problem: Problem) -> int:
         """The matrix, and while it is filled from anything but points two more."""
-        points = problem.vectors is not None and problem.metric in EUCLIDEAN and not is_sparse(problem.vectors)
-        return (8 if points else 24) * problem.n_objects**2
+        return (8 if problem.objects.are_points(problem.metric) else 24) * problem.n_objects**2
 
     @property
     def n_clusters(self) -> int:

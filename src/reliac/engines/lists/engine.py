@@ -136,9 +136,8 @@ class ListEngine:
     def _load(self) -> None:
         """Load the compiled code with a few objects, so that a run is not held up by it later."""
         if self.problem.n_objects > FEW:
-            given = self.problem.given  # numbers of another kind, or that must not be written to, are another type
-            types = "" if given is None else f"{given.dtype} {given.ndim} {given.flags.writeable}"
-            load(self.name, types, type(self)(self.problem.subset(np.arange(FEW), Stop()), 1).run_all)
+            few = type(self)(self.problem.subset(np.arange(FEW), Stop()), 1)
+            load(self.name, self.problem.objects.number_type, few.run_all)
 
     def run_all(self) -> None:
         """Run all levels, and what a few objects may not come to."""
@@ -266,7 +265,7 @@ class ListEngine:
         nearest, and joining them pair by pair in order means joining each to the first. Not so of given distances, and
         of those a function makes: there what is at distance 0 of the same need not be at distance 0 of each other.
         """
-        equal_rows = distances[-1] == 0 and isinstance(self.problem.metric, str) and self.problem.given is None
+        equal_rows = distances[-1] == 0 and self.problem.objects.equal_at_zero(self.problem.metric)
         if equal_rows and len(slots) > SEARCH_LENGTH and self.problem.alpha in (0.0, 1.0):
             slots, distances = slots[[np.argmin(self.nodes.object_of[slots])]], distances[:1]
         self.give_room(r, len(slots))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...input.condensed import row_start
 from ..compiled.formulas import ADD, from_sums, shares_of_parts
 from ..compiled.loading import bare_inlined, inside
 from ..compiled.spaces import register_space
@@ -103,5 +104,5 @@ register_space(Table, lambda space, p, q: table_pair(space, p, q), lambda space,
 def flat(matrix: NDArray[Any], n: int) -> dict[str, Any]:
     """Return the first n rows of a square matrix, or a condensed one, as one run of numbers, and where rows begin."""
     row = np.arange(n, dtype=np.int64)  # n * n is more than 32 bits hold
-    offset = row * matrix.shape[1] if matrix.ndim == 2 else n * row - row * (row + 1) // 2 - row - 1
+    offset = row * matrix.shape[1] if matrix.ndim == 2 else row_start(n, row) - row - 1
     return {"base": matrix.reshape(-1), "offset_of_row": offset, "square": matrix.ndim == 2}

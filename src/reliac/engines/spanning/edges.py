@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
 from ...input.metrics import EUCLIDEAN, Squares, squares_of
-from ...input.numbers import find_twins, is_sparse
+from ...input.objects import Distances, Vectors
 from ...input.problem import Problem
 from ..compiled.formulas import euclidean_square
 from ..compiled.loading import bare_inlined, compiled
 from ..compiled.products import one_blas_thread
 from ..compiled.scanning import CHUNK
 from ..compiled.sets import top, unite
+from ..repeats import find_twins
 
 #: Vectors of at most this many rows are compared pair by pair: nothing to search, little to compile.
 SMALL = 2048
@@ -53,11 +54,12 @@ class Twins(NamedTuple):
 
 def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]:
     """Return all edges that are in some minimum spanning tree of the objects, but for links of twins."""
-    n, vectors, metric = problem.n_objects, problem.vectors, problem.metric
-    if problem.given is not None:  # few numbers are copied, so that kernels meet one type and are compiled once
-        return edges_of_matrix(np.array(problem.given, np.float64) if n <= SMALL else problem.given, n)
-    if is_sparse(vectors) or not squares_of(metric):
+    n, objects, metric = problem.n_objects, problem.objects, problem.metric
+    if isinstance(objects, Distances):  # few numbers are copied, so that kernels meet one type and are compiled once
+        return edges_of_matrix(np.array(objects.matrix, np.float64) if n <= SMALL else objects.matrix, n)
+    if not isinstance(objects, Vectors) or objects.sparse or not squares_of(metric):
         return edges_of_matrix(problem.base_distances(), n)
+    vectors = objects.rows
     first = find_twins(vectors) if metric in EUCLIDEAN else None
     own = np.flatnonzero(first == np.arange(n)) if first is not None else np.arange(n)
     rows = vectors[own] if first is not None else vectors
@@ -72,9 +74,7 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
     """Choose by size and dimension; rows are distinct unless compared by direction."""
     n, d = rows.shape
     if n <= SMALL and kind == Squares.UNIT:
-        from dataclasses import replace
-
-        return edges_of_matrix(replace(problem, n_objects=n, vectors=rows).base_distances(), n)[0]
+        return edges_of_matrix(Vectors(rows).base_distances(problem.criterion, problem.metric), n)[0]
     if n <= SMALL:
         square = np.empty((n, n))
         np.fill_diagonal(square, 0.0)
@@ -95,11 +95,12 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
 def memory_of_edges(problem: Problem) -> int:
     """Estimate the bytes for finding the edges: a matrix only where there is no other way."""
     n = problem.n_objects
-    if problem.vectors is None:
+    objects = problem.objects
+    if isinstance(objects, Distances):
         return 200 * n
-    if is_sparse(problem.vectors) or not squares_of(problem.metric):
+    if not isinstance(objects, Vectors) or objects.sparse or not squares_of(problem.metric):
         return 16 * n**2 + 200 * n
-    return 16 * min(n, SMALL) ** 2 + n * (20 * problem.vectors.shape[1] + 400) + 2**28 * (n > SMALL)
+    return 16 * min(n, SMALL) ** 2 + n * (20 * objects.rows.shape[1] + 400) + 2**28 * (n > SMALL)
 
 
 def most_edges(n: int) -> int:

@@ -18,7 +18,6 @@ from ...algorithm.links import Groups, Links
 from ...input.problem import Problem
 from ...machine import n_threads
 from ..compiled.loading import Watch, note_loaded
-from ..compiled.rules import largest_value
 from .edges import Edges, memory_of_edges, spanning_edges, star_edges
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
@@ -79,7 +78,7 @@ class SpanningEngine:
         leader = roots(self.leader)
         nest = make_nest(star_edges(edges, twin, leader), leader)
         state = make_state(nest, leader, level, 0 if problem.alpha == 1.0 else 3 if problem.alpha == 0.0 else 1)
-        cap = largest_value(problem)
+        cap = problem.longest
         replay = replay_all if problem.alpha == 1.0 else replay_share
         told, done = 0, False
         while not done:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from ...algorithm.criteria import MeanForm
 from ...input.metrics import Squares, squares_of
-from ...input.numbers import differences_vanish, find_twins, is_sparse
+from ...input.numbers import is_sparse
+from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
 from ..compiled.formulas import shares_of_parts
 from ..compiled.loading import bare, bare_inlined, inside
@@ -29,15 +30,13 @@ from ..compiled.sorting import insert
 from ..compiled.spaces import pair_distance, register_space
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
 from ..lists.entries import N_LINKS, push
+from ..repeats import often_repeated
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
 
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
-
-#: Rows that are looked at first to see whether rows repeat.
-SAMPLE = 1000
 
 Moments = namedtuple("Moments", "sums weight spread with_spread by_size equal_parts scale")
 
@@ -179,8 +178,8 @@ class VectorsEngine(ListEngine):
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
-        row, squares = problem.criterion, squares_of(problem.metric)
-        vectors = problem.vectors.toarray() if is_sparse(problem.vectors) else problem.vectors
+        row, squares, rows = problem.criterion, squares_of(problem.metric), rows_of(problem.objects)
+        vectors = rows.toarray() if is_sparse(rows) else rows
         n, d = vectors.shape
         weight = np.ones(n) if row.equal_parts else problem.weights.copy()
         sums = np.zeros((n, -(-d // 4) * 4))
@@ -209,7 +208,7 @@ class VectorsEngine(ListEngine):
     def refuses(problem: Problem) -> str | None:
         """Say what cannot be had from sums and spreads alone."""
         row, metric = problem.criterion, problem.metric
-        if problem.vectors is None:
+        if not isinstance(problem.objects, Vectors):
             return "it needs vectors"
         if row.mean_form is MeanForm.MEANS or (row.mean_form is MeanForm.SPREADS and squares_of(metric).mean_form):
             return None
@@ -218,13 +217,13 @@ class VectorsEngine(ListEngine):
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Tell whether distances are cheap to compute again: with more features than objects, once is enough."""
-        n, d = problem.vectors.shape
+        n, d = rows_of(problem.objects).shape
         return bool(d <= n)
 
     @staticmethod
     def memory(problem: Problem) -> int:
         """Sums in float64, means in float32, lists, and the blocks of all threads."""
-        n, d = problem.vectors.shape
+        n, d = rows_of(problem.objects).shape
         return n * (12 * d + 12 * SEARCH_LENGTH + 200) + 64 * ROWS * COLUMNS
 
     # --- the search ---
@@ -259,12 +258,7 @@ class VectorsEngine(ListEngine):
         n, sums = self.problem.n_objects, self.space.sums
         if self.problem.alpha != 1.0 or len(slots) < n or (self.space.weight != 1.0).any():
             return None
-        if n > SAMPLE and find_twins(sums[np.linspace(0, n - 1, SAMPLE).astype(np.int64)]) is None:
-            return None
-        first = find_twins(sums)
-        if first is None or np.bincount(first).max() <= SEARCH_LENGTH or differences_vanish(sums, first):
-            return None
-        return first
+        return often_repeated(sums, SEARCH_LENGTH)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists by float32 products; what they cannot prove by float64 products, then one by one."""
