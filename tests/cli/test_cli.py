@@ -344,7 +344,7 @@ def test_a_broken_invariant_gives_exit_code_70_a_traceback_and_what_a_report_nee
 
 
 def test_an_engine_that_finds_no_link_is_our_fault_too(run, plain, monkeypatch):
-    monkeypatch.setattr("reliac.run.history._develop", lambda *args: None)
+    monkeypatch.setattr("reliac.run.solve._develop", lambda *args: None)
     assert "found no reliable link" in run("levels", plain, status=70).err
 
 
@@ -419,8 +419,8 @@ def test_a_symbolic_link_stays_one(run, plain, tmp_path):
     ],
 )
 def test_ctrl_c_keeps_the_levels_done(run, table, tmp_path, monkeypatch, name, saved):
-    def stop(X, **options):
-        raise reliac.Interrupted(reliac.cluster(X, max_level=1))
+    def stop(X, *, names, **options):
+        raise reliac.Interrupted(reliac.cluster(X, max_level=1, names=names))
 
     monkeypatch.setattr(commands, "cluster", stop)
     result = run("cluster", table, "--skip-column", "kind", "--clusters", 2, "--out", tmp_path / name, status=130)

@@ -57,7 +57,7 @@ def test_an_interrupted_run_ends_the_line_of_its_bar(capsys, monkeypatch):
             raise KeyboardInterrupt
         return real(level, *rest)
 
-    monkeypatch.setattr("reliac.run.history.Progress", stop_at_level_2)
+    monkeypatch.setattr("reliac.run.solve.Progress", stop_at_level_2)
     with pytest.raises(reliac.Interrupted):
         reliac.cluster([[0.0], [1.0], [5.0], [6.0], [30.0]], progress=True)
     assert seen == [1, 2]

@@ -19,8 +19,8 @@ from ..files import delimited
 from ..input.numbers import Names
 from ..input.options import check_count, check_number
 from ..tree.clustertree import ClusterTree
-from ..tree.storage import holds_tree, read
-from ..tree.views import level_rows
+from ..tree.levels import level_rows
+from ..tree.storage import holds_tree, read_tree
 from .columns import Choices, Table
 from .options import OF_A_CUT, OF_A_RUN, Asked
 from .outputs import (
@@ -132,7 +132,7 @@ def run_info(asked: Asked) -> int:
     """Show a saved tree and facts of its file."""
     with opened(asked.file) as stream:
         data = stream.read()
-    tree, header = read(ClusterTree, data, called(asked.file))
+    tree, header = read_tree(data, called(asked.file))
     form = f"tree file, format version {header['version']}, checksum correct" if header else "JSON text"
     facts = [
         ("file", f"{called(asked.file)}: {len(data):,} bytes, {form}"),
@@ -205,18 +205,15 @@ def _make_tree(asked: Asked, **fixed: Any) -> Result:
     with opened(asked.file) as stream:
         if extension(asked.file) in SAVED_TREES or (asked.format is None and holds_tree(stream)):
             _check_no_run(asked)
-            result = Result(read(ClusterTree, stream.read(), called(asked.file)).tree, None)
+            result = Result(read_tree(stream.read(), called(asked.file)).tree, None)
             table = None
         else:
             table = _read(asked, stream)
     if table is not None:
         n = len(table.numbers) if table.numbers.ndim == 2 else (1 + math.isqrt(1 + 8 * table.numbers.size)) // 2
         _check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
-        try:
-            tree = cluster(table.numbers, weights=table.weights, **_run_options(asked) | fixed)
-        except Interrupted as stopped:
-            raise Interrupted(with_names(stopped.tree, table.names), stopped.note) from None
-        result = Result(with_names(tree, table.names), table.labels)
+        tree = cluster(table.numbers, weights=table.weights, names=table.names, **_run_options(asked) | fixed)
+        result = Result(tree, table.labels)
     if asked.verbose:
         say(repr(result.tree), prefix="")
     return result
@@ -275,11 +272,6 @@ def _run_options(asked: Asked) -> dict[str, Any]:
     """Return what the user asked for, by the names that cluster() has for it."""
     shown = {"progress": True} if asked.progress or is_terminal(sys.stderr) else {}
     return asked.arguments() | shown
-
-
-def with_names(tree: ClusterTree, names: Names | None) -> ClusterTree:
-    """Return the tree with names for its objects."""
-    return tree if names is None else replace(tree, names=names)
 
 
 # --- from a tree to a file ---

@@ -14,7 +14,6 @@ from ..api import cluster
 from ..evaluate import compare_strategies
 from ..input.numbers import Names
 from ..tree.clustertree import ClusterTree
-from .commands import with_names
 from .outputs import FORMATS, outlier_rows, picture, score_line, write_output
 from .terminal import aligned, is_terminal, say, shortened, show_parts
 
@@ -29,7 +28,7 @@ def tour(folder: str | None) -> int:
     numbers: NDArray[np.float64] = iris.data
     species = np.asarray(iris.target_names)[iris.target].astype(np.str_)
     names = np.array([f"{kind} {row}" for row, kind in enumerate(species.tolist(), 1)], dtype=np.str_)
-    trees = {name: with_names(cluster(numbers, name), names) for name in ("ward", "average", "single")}
+    trees = {name: cluster(numbers, name, names=names) for name in ("ward", "average", "single")}
     parts = [
         "Iris: 150 flowers of three species, four measurements each.",
         _levels(trees["ward"]),

@@ -191,9 +191,3 @@ def _digest(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
         digest.update(f"{name}{arrays[name].dtype.str}{arrays[name].shape}".encode())
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())
     return digest.hexdigest()
-
-
-def read(make: object, data: bytes | str, source: object) -> Stored:
-    """Read a tree by the call that the command line still makes; delete this once it calls :func:`read_tree`."""
-    del make
-    return read_tree(data, source)
