@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from .numbers import is_sparse
 
-#: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all.
+#: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all ...
 NUMBERS_HASHED = 2**21
+
+#: ... and of distances an eighth of that: a row tells of all objects, and hashing takes longer than searching.
+SHARE_OF_DISTANCES = 8
 
 
 def data_fingerprint(vectors: Any, given: NDArray[Any] | None) -> str:
@@ -26,7 +29,7 @@ def data_fingerprint(vectors: Any, given: NDArray[Any] | None) -> str:
     if given is not None:
         n = len(given) if given.ndim == 2 else (1 + int(np.sqrt(1 + 8 * len(given)))) // 2
         digest.update(f"distances {n}".encode())
-        for row in range(0, n - 1, _step(n, n // 2)):
+        for row in range(0, n - 1, _step(n, SHARE_OF_DISTANCES * (n // 2))):
             start = row * n - row * (row + 1) // 2
             part = given[row, row + 1 :] if given.ndim == 2 else given[start : start + n - 1 - row]
             digest.update(_canonical(part).data)
