@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from .condensed import later_distances
 from .numbers import is_sparse
 
-#: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all.
+#: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all ...
 NUMBERS_HASHED = 2**21
+
+#: ... and of distances an eighth of that: a row tells of all objects, and hashing takes longer than searching.
+SHARE_OF_DISTANCES = 8
 
 
 def vectors_fingerprint(rows: Any) -> str:
@@ -39,7 +42,7 @@ def vectors_fingerprint(rows: Any) -> str:
 def distances_fingerprint(matrix: NDArray[Any], n: int) -> str:
     """Return a hash of the distances of n objects, the same for both forms of matrix; cheap in the same way."""
     digest = hashlib.sha256(f"distances {n}".encode())
-    for row in range(0, n - 1, _step(n, n // 2)):
+    for row in range(0, n - 1, _step(n, SHARE_OF_DISTANCES * (n // 2))):
         digest.update(_canonical(later_distances(matrix, n, row)).data)
     return digest.hexdigest()
 

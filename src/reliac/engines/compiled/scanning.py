@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .loading import compiled
+from .loading import bare, bare_inside, compiled
 from .sorting import insert
 
 #: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
 CHUNK, EIGHTH = 64, 8
+
+#: One in so many entries is in the sample that tells how near the nearest of an object are: the third smallest of the
+#: sample is about the 24th of all. Fewer entries than wanted only make a list shorter.
+EVERY, SAMPLED = 8, 3
+
+#: Entries noted of an object before the limit is lowered.
+ROOM = 40
 
 
 @compiled
@@ -38,48 +45,115 @@ def scan_values(values, first, own, bound, place):
                     insert(bound, place, 0, last, part[j], where)
 
 
-@compiled
-def scan_square(base, n, first, bound, place):
-    """The smallest entries of rows ``first``, first + 1, ... of a square matrix."""
-    for i in range(len(bound)):
-        scan_values(base[(first + i) * n : (first + i + 1) * n], 0, first + i, bound[i], place[i])
+@bare
+def sample_rows(base, n, first, stop, bound, place):
+    """The smallest entries of a sample of rows ``first`` to ``stop`` of a condensed matrix, seen from both sides.
 
-
-@compiled
-def scan_condensed(base, n, first, stop, bound, place):
-    """The smallest entries of all rows, from rows ``first`` to ``stop`` of a condensed matrix, seen from both sides."""
+    Of every row one short run in EVERY is read, and of every column one row in EVERY: a sample of the same share for
+    all objects. What it keeps of an object, a few entries, tells how near its nearest are: see :func:`scan_condensed`.
+    """
     last = bound.shape[1] - 1
-    threshold = bound[:, last].copy()
     for i in range(first, stop):
         at = n * i - i * (i + 1) // 2
-        values, others = base[at : at + n - i - 1], threshold[i + 1 :]
-        for start in range(0, len(values), CHUNK):
-            own, chunk, limits = bound[i, last], values[start : start + CHUNK], others[start : start + CHUNK]
-            hits = 0
+        values = base[at : at + n - i - 1]
+        sample_run(values, i % EVERY * EIGHTH, i + 1, -1, bound[i], place[i])
+        if i % EVERY:
+            continue
+        for start in range(0, len(values), EIGHTH):
+            part = values[start : start + EIGHTH]
+            for c in range(len(part)):
+                j = i + 1 + start + c
+                if part[c] < bound[j, last]:
+                    insert(bound[j], place[j], 0, last, part[c], i)
+
+
+@bare_inside
+def sample_run(values, begin, first, own, bound, place):
+    """Keep the smallest of one short run in EVERY, but for the value at ``own``."""
+    last = len(bound) - 1
+    for start in range(begin, len(values) - EIGHTH + 1, EVERY * EIGHTH):
+        part, threshold, hits = values[start : start + EIGHTH], bound[last], 0
+        for c in range(EIGHTH):
+            hits += part[c] < threshold
+        if hits:
+            for c in range(EIGHTH):
+                where = first + start + c
+                if part[c] < bound[last] and where != own:
+                    insert(bound, place, 0, last, part[c], where)
+
+
+@bare_inside
+def note(bound, place, count, limit, x, value, where, length):
+    """Note an entry of object x. Where there is no room, keep the ``length`` smallest; the last is the new limit."""
+    if count[x] == bound.shape[1]:
+        values, places = bound[x], place[x]
+        for e in range(1, len(values)):
+            insert(values, places, 0, e, values[e], places[e])
+        count[x] = length
+        limit[x] = min(limit[x], values[length - 1])
+        if not value < limit[x]:
+            return
+    bound[x, count[x]], place[x, count[x]] = value, where
+    count[x] += 1
+
+
+@bare
+def scan_square(base, n, first, length, bound, place, count, near, near_place):
+    """Note the smallest entries of rows ``first``, first + 1, ... of a square matrix; see :func:`scan_condensed`.
+
+    The limit of a row is the last entry that ``near`` (rows, SAMPLED) keeps of a sample of it.
+    """
+    limit = near[:, SAMPLED - 1]
+    for x in range(len(bound)):
+        i = first + x
+        values = base[i * n : (i + 1) * n]
+        sample_run(values, i % EVERY * EIGHTH, 0, i, near[x], near_place[x])
+        for start in range(0, n, CHUNK):
+            chunk, own, hits = values[start : start + CHUNK], limit[x], 0
             if len(chunk) == CHUNK:
                 for j in range(CHUNK):
-                    hits += (chunk[j] < own) | (chunk[j] < limits[j])
+                    hits += chunk[j] < own
+                if not hits:
+                    continue
+            for j in range(len(chunk)):
+                if chunk[j] < limit[x] and start + j != i:
+                    note(bound, place, count, limit, x, chunk[j], start + j, length)
+
+
+@bare
+def scan_condensed(base, n, first, stop, length, bound, place, count, limit):
+    """Note for all objects the entries below their limits, from rows ``first`` to ``stop`` of a condensed matrix.
+
+    ``limit`` (n,): an estimate from a sample of how far about ``length`` entries reach. Where more are found than
+    there is room for, the limit falls. Threads share the limits and may write them at the same time: a limit that is
+    too high costs time only, and the smallest ``length`` entries are below all of them.
+    """
+    for i in range(first, stop):
+        at = n * i - i * (i + 1) // 2
+        values, others = base[at : at + n - i - 1], limit[i + 1 :]
+        for start in range(0, len(values), CHUNK):
+            own, chunk, limits, hits = limit[i], values[start : start + CHUNK], others[start : start + CHUNK], 0
+            if len(chunk) == CHUNK:
+                for j in range(CHUNK):
+                    hits += chunk[j] < (own if own > limits[j] else limits[j])
                 if not hits:
                     continue
             for begin in range(0, len(chunk), EIGHTH):
-                own, part, limit = bound[i, last], chunk[begin : begin + EIGHTH], limits[begin : begin + EIGHTH]
-                hits = 0
+                part, parts_limits, hits = chunk[begin : begin + EIGHTH], limits[begin : begin + EIGHTH], 0
                 if len(part) == EIGHTH:
                     for j in range(EIGHTH):
-                        hits += (part[j] < own) | (part[j] < limit[j])
+                        hits += part[j] < (own if own > parts_limits[j] else parts_limits[j])
                     if not hits:
                         continue
                 for j in range(len(part)):
                     other = i + 1 + start + begin + j
-                    if part[j] < bound[i, last]:
-                        insert(bound[i], place[i], 0, last, part[j], other)
-                    if part[j] < limit[j]:
-                        insert(bound[other], place[other], 0, last, part[j], i)
-                        limit[j] = bound[other, last]
-        threshold[i] = bound[i, last]
+                    if part[j] < limit[i]:
+                        note(bound, place, count, limit, i, part[j], other, length)
+                    if part[j] < parts_limits[j]:
+                        note(bound, place, count, limit, other, part[j], i, length)
 
 
-@compiled
+@bare
 def merge_scans(bound, place, other_bound, other_place):
     """Join two sets of smallest entries."""
     last = bound.shape[1] - 1
@@ -87,6 +161,24 @@ def merge_scans(bound, place, other_bound, other_place):
         for e in range(last + 1):
             if other_bound[i, e] < bound[i, last]:
                 insert(bound[i], place[i], 0, last, other_bound[i, e], np.int64(other_place[i, e]))
+
+
+@bare
+def sort_found(found, found_place, count, limit, limit_place, bound, place):
+    """Sort what several threads have found into ``bound`` and ``place``, of which the last tells how far they reach.
+
+    ``found``, ``found_place`` (threads, objects, room), ``count`` (threads, objects). Everything that is not among the
+    entries of an object but its last is at least as far as that one: the first of those left out, or the limit.
+    """
+    last = bound.shape[1] - 1
+    for x in range(len(bound)):
+        bound[x, :], place[x, :] = np.inf, -1
+        for t in range(len(found)):
+            for e in range(count[t, x]):
+                if found[t, x, e] < bound[x, last]:
+                    insert(bound[x], place[x], 0, last, found[t, x, e], np.int64(found_place[t, x, e]))
+        if place[x, last] < 0:
+            bound[x, last], place[x, last] = limit[x], limit_place[x]
 
 
 @compiled

@@ -20,7 +20,7 @@ from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
 from ...machine import n_threads
 from ..compiled.formulas import ADD, reduction_of
-from ..compiled.scanning import CHUNK, merge_scans, scan_condensed, scan_square
+from ..compiled.scanning import CHUNK, ROOM, SAMPLED, merge_scans, sample_rows, scan_condensed, scan_square, sort_found
 from ..lists.engine import SEARCH_LENGTH, ListEngine
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
 from .items import Table, flat
@@ -141,30 +141,62 @@ class MatrixEngine(ListEngine):
 
     def _first_search(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """Scan the untouched matrix: every criterion starts in the order of the plain distances."""
-        base, n = self.space.base, len(slots)
-        shape = (n, SEARCH_LENGTH + 1)
-        bound, place = np.full(shape, np.inf, base.dtype), np.full(shape, -1, np.int32)
-        if self.space.square:
-            self.in_threads(
-                lambda at: scan_square(base, n, at, bound[at : at + 256], place[at : at + 256]), range(0, n, 256)
-            )
-        else:
-            # as many pairs for each thread
-            cuts = [round(n * (1 - (1 - k / self.threads) ** 0.5)) for k in range(self.threads + 1)]
-            scans = [(bound, place)] + [(bound.copy(), place.copy()) for _ in cuts[2:]]
-            self.in_threads(lambda k: scan_condensed(base, n, cuts[k], cuts[k + 1], *scans[k]), range(len(scans)))
-            for other in scans[1:]:
-                merge_scans(bound, place, *other)
+        n = len(slots)
+        bound, place = self._scan_square(n) if self.space.square else self._scan_condensed(n)
         failed = np.zeros(n, bool)
         factor = self.problem.tie_factor
         pieces = [slice(at, at + 1024) for at in range(0, n, 1024)]
         self.in_threads(
             lambda some: fill_lists(
-                self.space, self.lists, self.nodes, slots[some], slots, place[some], factor, failed[some]
+                self.space, self.lists, self.nodes, slots[some], slots, bound[some], place[some], factor, failed[some]
             ),
             pieces,
         )
         return slots[failed]
+
+    def _scan_square(self, n: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Find the nearest objects of all in a square matrix, each thread some rows at a time."""
+        base, length = self.space.base, SEARCH_LENGTH + 1
+        bound, place = np.empty((n, length), base.dtype), np.empty((n, length), np.int32)
+
+        def share(at: int) -> None:
+            some = slice(at, min(at + STRIP, n))
+            rows = some.stop - at
+            (found, found_place, count), (near, near_place) = _room_to_scan(1, rows, base.dtype)
+            scan_square(base, n, at, length, found[0], found_place[0], count[0], near[0], near_place[0])
+            sort_found(found, found_place, count, near[0, :, -1], near_place[0, :, -1], bound[some], place[some])
+
+        self.in_threads(share, range(0, n, STRIP))
+        return bound, place
+
+    def _scan_condensed(self, n: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Find the nearest objects of all in a condensed matrix, as many pairs for each thread."""
+        base, threads, length = self.space.base, self.threads, SEARCH_LENGTH + 1
+        cuts = [round(n * (1 - (1 - k / threads) ** 0.5)) for k in range(threads + 1)]
+        (found, found_place, count), (near, near_place) = _room_to_scan(threads, n, base.dtype)
+
+        def sample(k: int) -> None:
+            sample_rows(base, n, cuts[k], cuts[k + 1], near[k], near_place[k])
+
+        def scan(k: int) -> None:
+            scan_condensed(base, n, cuts[k], cuts[k + 1], length, found[k], found_place[k], count[k], limit)
+
+        self.in_threads(sample, range(threads))
+        for k in range(1, threads):
+            merge_scans(near[0], near_place[0], near[k], near_place[k])
+        limit = near[0, :, -1].copy()
+        self.in_threads(scan, range(threads))
+        bound, place = np.empty((n, length), base.dtype), np.empty((n, length), np.int32)
+
+        def share(at: int) -> None:
+            some = slice(at, at + 1024)
+            sort_found(
+                found[:, some], found_place[:, some], count[:, some], near[0, some, -1], near_place[0, some, -1],
+                bound[some], place[some],
+            )  # fmt: skip
+
+        self.in_threads(share, range(0, n, 1024))
+        return bound, place
 
     def _search_rows(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill lists from whole rows, each thread its share."""
@@ -321,6 +353,13 @@ class MatrixEngine(ListEngine):
     def _by_rows(self, count: int, work: Callable[[slice], Any]) -> None:
         """Do some work on all rows, a strip at a time, in threads."""
         self.in_threads(work, [slice(at, min(at + STRIP, count)) for at in range(0, count, STRIP)])
+
+
+def _room_to_scan(threads: int, rows: int, kind: Any) -> tuple[tuple[NDArray[Any], ...], tuple[NDArray[Any], ...]]:
+    """Return room for what threads find of rows (numbers, places, how many), and for samples (numbers, places)."""
+    shape, few = (threads, rows, ROOM), (threads, rows, SAMPLED)
+    found = np.empty(shape, kind), np.empty(shape, np.int32), np.zeros((threads, rows), np.int32)
+    return found, (np.full(few, np.inf, kind), np.full(few, -1, np.int32))
 
 
 def _side_by_side(given: NDArray[Any]) -> NDArray[Any]:

@@ -50,18 +50,28 @@ def stored_pair(space, p, q):
 
 
 @bare_inlined
+def entry_distance(space, p, q, value):
+    """Return the distance of two clusters of one item each, from the entry between them."""
+    stored = np.float64(value)
+    if space.squared:
+        stored *= stored
+    if space.reduction != ADD:
+        return stored
+    i, j = space.first_item[min(p, q)], space.first_item[max(p, q)]
+    stored = space.factor[i] * (space.factor[j] * stored)
+    w, s = space.weight, space.spread
+    return from_sums(stored, s[p], s[q], w[p], w[q], space.offset, space.by_size)
+
+
+@bare_inlined
 def table_pair(space, p, q):
     """Return the distance of two clusters."""
     i, j = space.first_item[min(p, q)], space.first_item[max(p, q)]
-    if space.next_item[i] < 0 and space.next_item[j] < 0:  # fast path without loops: the loads of several pairs overlap
-        at = space.offset_of_row[i] + j if i < j else space.offset_of_row[j] + i
-        stored = np.float64(space.base[at])
-        if space.squared:
-            stored *= stored
-        if space.reduction == ADD:
-            stored = space.factor[i] * (space.factor[j] * stored)
-    else:
-        stored = stored_pair(space, p, q)
+    if space.next_item[i] < 0 and space.next_item[j] < 0:  # fast path without loops: loads of several pairs overlap
+        return entry_distance(
+            space, p, q, space.base[space.offset_of_row[i] + j if i < j else space.offset_of_row[j] + i]
+        )
+    stored = stored_pair(space, p, q)
     if space.reduction != ADD:
         return stored
     w, s = space.weight, space.spread

@@ -16,6 +16,7 @@ from ..compiled.scanning import CHUNK, scan_values
 from ..compiled.sorting import insert, sorted_order
 from ..compiled.spaces import pair_distance
 from ..lists.entries import enter
+from .items import entry_distance
 
 #: Half the distance of 1 to the next larger number.
 UNIT = 2.0**-53
@@ -153,14 +154,27 @@ def fill_list(space, lists, nodes, r, slots, place, radius, tie_factor):
 
 
 @bare
-def fill_lists(space, lists, nodes, slots, columns, place, tie_factor, failed):
-    """Make lists of what the first scan selected: everything else is at least as far as the last one selected."""
+def fill_lists(space, lists, nodes, slots, columns, bound, place, tie_factor, failed):
+    """Make lists of what the first scan found: everything else is at least as far as the last entry of an object.
+
+    Every cluster is one object yet, so that distances follow from the entries found and nothing is read again.
+    """
     last = place.shape[1] - 1
     for k in range(len(slots)):
-        radius = np.inf
+        r, radius, count = slots[k], np.inf, np.int64(0)
+        first = lists.start[r]
         if place[k, last] >= 0:
-            radius = pair_distance(space, slots[k], columns[place[k, last]])
-        failed[k] = fill_list(space, lists, nodes, slots[k], columns, place[k], radius, tie_factor)
+            radius = entry_distance(space, r, columns[place[k, last]], bound[k, last])
+        for e in range(last):
+            if place[k, e] < 0:
+                break
+            q = columns[place[k, e]]
+            distance = entry_distance(space, r, q, bound[k, e])
+            if distance < radius:
+                insert(lists.distances, lists.nodes, first, first + count, distance, nodes.node_of[q])
+                count += 1
+        lists.count[r], lists.radius[r] = count, radius
+        failed[k] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
 
 
 @compiled
