@@ -219,6 +219,17 @@ def test_replay_verifies_every_level_on_larger_data(engine, criterion, alpha):
     assert replay(tree, X, alpha=alpha) == tree.n_levels
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_replay_finds_out_a_tree_of_another_share_and_one_of_other_data(criterion):
+    X = blobs(1, n=60, d=4)
+    with pytest.raises(AssertionError, match="level 1: "):
+        replay(cluster(X, criterion, alpha=1.0), X, alpha=0.3)
+    other = X.copy()
+    other[7] += 5.0
+    with pytest.raises(AssertionError, match="level"):
+        replay(cluster(X, criterion), other)
+
+
 def with_metrics():
     """Engine, criterion and metric."""
     for criterion in CRITERIA:
