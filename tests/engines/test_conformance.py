@@ -16,7 +16,7 @@ from scipy.spatial.distance import pdist, squareform
 import reliac
 from oracle import DISTANCE, join, squared
 from problems import ALPHAS, CRITERIA, GEOMETRIC, REDUCIBLE, blobs, lattice, pairs, tie_free, tied
-from references import definition, takers_of_each
+from references import definition, replayed, takers_of_each
 from reliac import cluster
 from reliac.engines.choice import ENGINES
 from replay import groups_by_level, replay
@@ -216,7 +216,7 @@ def test_tie_tolerance_widens_what_counts_as_tied(engine, criterion, tolerance):
 def test_replay_verifies_every_level_on_larger_data(engine, criterion, alpha):
     X = blobs(1, n=250, d=4)
     tree = cluster(X, criterion, alpha=alpha, engine=engine)
-    assert replay(tree, X, alpha=alpha) == tree.n_levels
+    assert replayed(tree, X, alpha=alpha) == tree.n_levels
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -248,7 +248,7 @@ def test_replay_verifies_every_level_for_other_metrics(engine, criterion, metric
         else X
     )
     tree = cluster(data, criterion, metric=metric, engine=engine)
-    assert replay(tree, data, metric=metric) == tree.n_levels
+    assert replayed(tree, data, metric=metric) == tree.n_levels
 
 
 @run_by(takers_of_each(REDUCIBLE, VECTORS, metric="euclidean"))

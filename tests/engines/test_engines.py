@@ -17,8 +17,9 @@ from reliac.algorithm.contract import TooManyTies
 from reliac.engines.choice import choose, get_engine
 from reliac.input.problem import make_problem
 
-#: Pairs (engine, criterion) for vectors. Which they are is a test of the conformance suite.
+#: Pairs (engine, criterion) that can be run. Which they are is a test of the conformance suite.
 OF_VECTORS = takers_of_each(CRITERIA, blobs(0, n=8), FAST)
+OF_DISTANCES = takers_of_each(CRITERIA, squareform(pdist(blobs(0, n=8))), FAST, metric="precomputed")
 TOLERANT = takers_of_each(CRITERIA, blobs(0, n=8), FAST, tie_tolerance=0.05)
 
 
@@ -180,9 +181,8 @@ def test_a_matrix_of_ones_own_is_kept_in_place_and_a_given_one_is_left_alone(cri
     assert np.array_equal(given, before)
 
 
+@run_by([(engine, criterion) for engine, criterion in OF_DISTANCES if criterion not in GEOMETRIC])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("criterion", [name for name in CRITERIA if name not in GEOMETRIC])
-@pytest.mark.parametrize("engine", ["matrix", "dense"])
 def test_given_distances_of_zero_need_not_mean_equal_objects(engine, criterion, alpha):
     """Two sets of thirty, all 0 apart inside, with one 0 between them: rounded distances can be so."""
     D = np.full((60, 60), 5.0)
