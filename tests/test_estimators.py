@@ -121,8 +121,8 @@ def test_columns_in_another_order_are_refused_after_fit(planted):
 @pytest.mark.parametrize("make", [ReliableAgglomerativeClustering, ReliableOutlierDetector])
 def test_float32_stays_float32(make, blobs):
     narrow = blobs.astype(np.float32)
-    assert make().fit(narrow).tree_.problem.vectors.dtype == np.float32
-    assert make().fit(pd.DataFrame(narrow)).tree_.problem.vectors.dtype == np.float32
+    assert make().fit(narrow).tree_.problem.objects.rows.dtype == np.float32
+    assert make().fit(pd.DataFrame(narrow)).tree_.problem.objects.rows.dtype == np.float32
 
 
 @pytest.mark.parametrize("make", [ReliableAgglomerativeClustering, ReliableOutlierDetector])

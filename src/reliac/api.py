@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from .algorithm.criteria import get_criterion
 from .files import read_bytes
-from .input.distances import to_square
-from .input.metrics import MetricLike, pairwise
-from .input.problem import Problem, make_problem
+from .input.metrics import MetricLike
+from .input.problem import make_problem
 from .run.history import Progress
 from .run.solve import cluster_problem
-from .tree import views
 from .tree.clustertree import ClusterTree
-from .tree.storage import read
+from .tree.levels import has_ties
+from .tree.storage import read_tree
 
 CriterionName = Literal["single", "complete", "average", "weighted", "centroid", "median", "ward"]
 
@@ -34,6 +33,7 @@ def cluster(
     max_distance: float | None = None,
     weights: Any = None,
     tie_tolerance: float = 0.0,
+    names: Any = None,
     engine: str = "auto",
     n_jobs: int | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
@@ -57,6 +57,7 @@ def cluster(
         tree is that of the repeated rows after ``max_distance=0``, developed on. (Of rows that have not joined yet
         one could join elsewhere first, where links are tied or alpha is below 1.)
     tie_tolerance : distances that differ by this share count as equal.
+    names : a text for every object, in the order of the rows; None takes those that a frame brings.
     engine : "auto", or "literal", "dense", "vectors", "spatial", "matrix", "disk" or "spanning" (docs/performance.md).
     n_jobs : number of threads; None and -1 take all cores, -2 all but one. The result has the same bits for any number.
     progress : True for a line on standard error, or a function that gets a ``Progress`` after every level.
@@ -88,6 +89,7 @@ def cluster(
         max_distance=max_distance,
         weights=weights,
         tie_tolerance=tie_tolerance,
+        names=names,
         n_jobs=n_jobs,
     )
     return cluster_problem(problem, engine, n_jobs, progress, checkpoint)
@@ -122,23 +124,17 @@ def linkage(
     options: dict[str, Any] = {"metric": "precomputed" if condensed else metric}
     row = get_criterion(method)
     tree = cluster(y, method, alpha=1.0 if row.reducible else 0.0, **options)
-    if row.reducible and views.has_ties(tree):  # a tie joins three at once: not what the standard strategy does
+    if row.reducible and has_ties(tree):  # a tie joins three at once: not what the standard strategy does
         tree = cluster(y, method, alpha=0.0, **options)
     matrix = tree.linkage_matrix("distance" if row.reducible else "level")
     if optimal_ordering and len(matrix) and tree.problem is not None:
         from scipy.cluster.hierarchy import optimal_leaf_ordering
 
-        matrix = np.asarray(optimal_leaf_ordering(matrix, _condensed(tree.problem)))
+        distances = tree.problem.objects.condensed_distances(tree.problem.metric)
+        matrix = np.asarray(optimal_leaf_ordering(matrix, distances))
     return matrix
 
 
 def load(path: str | os.PathLike[str]) -> ClusterTree:
     """Read a tree that ``ClusterTree.save`` (or ``to_json``) wrote."""
-    return read(ClusterTree, read_bytes(path), path).tree
-
-
-def _condensed(problem: Problem) -> NDArray[np.float64]:
-    """Return the distances of all pairs as SciPy has them."""
-    given, n = problem.given, problem.n_objects
-    square = pairwise(problem.vectors, problem.metric) if given is None else to_square(given, n)
-    return np.asarray(square[np.triu_indices(len(square), 1)], dtype=np.float64)
+    return read_tree(read_bytes(path), path).tree

@@ -2,26 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .tree.clustertree import ClusterTree
 
 
-def explain(given: str, allowed: str, next_step: str) -> str:
+class Message(str):
+    """A text that still knows its three parts, for those who show them one below the other."""
+
+    parts: tuple[str, str, str]  # what was given, what is allowed, what to do next; each with its full stop
+
+
+def explain(given: str, allowed: str, next_step: str) -> Message:
     """Write a message in three parts: what was given, what is allowed, what to do next."""
-    given, allowed = given.rstrip("."), allowed.rstrip(".")
-    return f"{given}. Allowed: {allowed}. Next: {next_step}{'' if next_step.endswith(('?', '.')) else '.'}"
+    step = next_step if next_step.endswith(("?", ".")) else f"{next_step}."
+    parts = (f"{given.rstrip('.')}.", f"{allowed.rstrip('.')}.", step)
+    message = Message("{} Allowed: {} Next: {}".format(*parts))
+    message.parts = parts
+    return message
 
 
-def unknown_name(kind: str, given: object, names: Iterable[str]) -> str:
+def unknown_name(kind: str, given: object, names: Iterable[str]) -> Message:
     """Say that ``given`` is no known ``kind``, and offer the nearest names."""
     known = list(names)
     near = get_close_matches(given.lower(), known, n=3, cutoff=0.5) if isinstance(given, str) else []
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "pick one of these names"
     return explain(f"Unknown {kind} {given!r}", ", ".join(known), hint)
+
+
+def need(module: str, extra: str) -> Any:
+    """Import an optional package, or say which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(
+            explain(
+                f"This needs {module.partition('.')[0]}, which is not installed",
+                f"any release that the extra '{extra}' names",
+                f"run pip install 'reliac[{extra}]'",
+            )
+        ) from None
+
+
+def _in_python(name: str, value: object) -> str:
+    return f"{name}={value!r}"
+
+
+#: How messages write an option. The command line puts its own way here for as long as one of its commands runs.
+_spelling: ContextVar[Callable[[str, object], str]] = ContextVar("spelling", default=_in_python)
+
+
+def option(name: str, value: object) -> str:
+    """Write an option as the user would type it: ``metric='cosine'`` in Python, ``--metric cosine`` in a shell."""
+    return _spelling.get()(name, value)
+
+
+@contextmanager
+def options_written_by(spelling: Callable[[str, object], str]) -> Iterator[None]:
+    """Let messages that are made inside the block write options in another way."""
+    token = _spelling.set(spelling)
+    try:
+        yield
+    finally:
+        _spelling.reset(token)
+
+
+class InvariantError(RuntimeError):
+    """Something that always holds does not hold: a fault of reliac, and no mistake of its user."""
 
 
 class Interrupted(KeyboardInterrupt):

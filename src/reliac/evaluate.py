@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .api import cluster
 from .errors import explain
-from .input.distances import check_given
 from .input.metrics import MetricLike
+from .input.objects import make_distances
 from .input.options import check_count, check_number
 from .input.problem import make_problem
 from .run.solve import cluster_problem
@@ -82,7 +82,8 @@ def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
     >>> round(cophenetic_correlation(tree, [1.0, 5.0, 4.0]), 4)
     0.9707
     """
-    given, n, _ = check_given(np.asarray(distances))
+    given = make_distances(distances)
+    n = given.n
     if n != tree.n_objects:
         raise ValueError(
             explain(
@@ -99,8 +100,7 @@ def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
                 "go on with tree.develop()",
             )
         )
-    own = given if given.ndim == 1 else given[np.triu_indices(n, 1)]
-    met = tree.cophenetic()
+    own, met = given.condensed_distances("precomputed"), tree.cophenetic()
     if n < 3 or not np.ptp(own) or not np.ptp(met):
         raise ValueError(
             explain(

@@ -1,10 +1,15 @@
-"""Files: written whole or not at all; what cannot be read or written is told in three parts."""
+"""Files: written whole or not at all; what cannot be read or written is told in three parts. Tables as CSV text."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from .errors import explain
 
@@ -67,7 +72,30 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
         raise
 
 
+def cache_folder() -> Path:
+    """Return the folder for what can be made or downloaded again: RELIAC_CACHE, or the user's folder of caches."""
+    own, shared = os.environ.get("RELIAC_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if own:
+        return Path(own).expanduser()
+    if shared:
+        return Path(shared) / "reliac"
+    if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
+        return Path(os.environ["LOCALAPPDATA"]) / "reliac" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "reliac"
+    return Path.home() / ".cache" / "reliac"
+
+
 def _umask() -> int:
     umask = os.umask(0)
     os.umask(umask)
     return umask
+
+
+def delimited(columns: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> str:
+    """Return a table as CSV or TSV, numbers in full."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .errors import explain
+from .errors import explain, option
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -21,7 +21,7 @@ def check_jobs(n_jobs: Any) -> None:
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
         raise ValueError(
             explain(
-                f"n_jobs={n_jobs!r}",
+                option("n_jobs", n_jobs),
                 "None, a positive number, or -1 for all cores",
                 "leave it out for the default",
             )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
+import json
 import os
 import signal
 import stat
@@ -14,8 +16,7 @@ import numpy as np
 import pytest
 
 import reliac
-from reliac import cli
-from reliac.cli import commands, main
+from reliac.cli import commands, main, parser
 
 ROWS = [("a", 0.0, "u"), ("b", 1.0, "u"), ("c", 5.0, "v"), ("d", 6.0, "v"), ("e", 20.0, "w")]
 NUMBERS = [[row[1]] for row in ROWS]
@@ -119,6 +120,7 @@ def test_a_saved_tree_can_be_cut_again_but_not_run_again(run, plain, tmp_path):
     assert run("cluster", saved, "--clusters", 3).out == run("cluster", plain, "--clusters", 3).out
     assert run("levels", saved).out == run("levels", plain).out
     assert "--alpha with the saved tree" in run("cluster", saved, "--clusters", 3, "--alpha", 0, status=2).err
+    assert "--no-header with the saved tree" in run("levels", saved, "--no-header", status=2).err
 
 
 def test_every_option_reaches_the_run(run, tmp_path):
@@ -324,7 +326,42 @@ def test_a_fault_of_our_own_gives_exit_code_1_and_a_traceback(run, plain, monkey
     assert "please report" in result.err
 
 
-@pytest.mark.parametrize("command", ["cluster", "levels", "outliers", "mst", "compare", "info", "demo"])
+def test_a_broken_invariant_gives_exit_code_70_a_traceback_and_what_a_report_needs(run, plain, monkeypatch):
+    def broken(X, **options):
+        tree = reliac.cluster(X)
+        links = tree.links.copy()
+        links["size"][0] = 7
+        return dataclasses.replace(tree, links=links)
+
+    monkeypatch.setattr(commands, "cluster", broken)
+    result = run("levels", plain, "--max-level", 2, status=70)
+    assert result.out == ""
+    assert "Traceback" in result.err
+    assert "invariant 4" in result.err
+    assert "please report" in result.err
+    assert f"reliac {reliac.__version__}, Python " in result.err
+    assert f"reliac levels {plain} --max-level 2" in result.err
+
+
+def test_an_engine_that_finds_no_link_is_our_fault_too(run, plain, monkeypatch):
+    monkeypatch.setattr("reliac.run.history._develop", lambda *args: None)
+    assert "found no reliable link" in run("levels", plain, status=70).err
+
+
+def test_a_file_with_a_broken_tree_is_a_mistake_of_its_user(run, plain, tmp_path):
+    body = json.loads(run("cluster", plain, "--to", "json").out)
+    body["links"]["size"][0] = 7
+    (tmp_path / "broken.json").write_text(json.dumps(body))
+    for command in ("info", "levels"):
+        result = run(command, tmp_path / "broken.json", status=2)
+        assert "is not a usable tree file" in result.err
+        assert "invariant 4" in result.err
+        assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    "command", ["cluster", "levels", "outliers", "mst", "compare", "info", "demo", "reproduce", "completion"]
+)
 def test_every_command_explains_itself_with_examples(command, capsys):
     with pytest.raises(SystemExit) as stop:
         main([command, "--help"])
@@ -337,13 +374,14 @@ def test_every_command_explains_itself_with_examples(command, capsys):
 def test_every_example_in_the_help_can_be_parsed():
     import shlex
 
-    texts = [value for name, value in vars(cli).items() if name.startswith("_") and isinstance(value, str)]
+    group = parser.build_parser()
+    texts = [group.epilog, *(command.epilog for command in group.commands.values())]
     lines = [line.strip() for text in texts for line in text.splitlines()]
     commands_shown = [line for line in lines if line.startswith("reliac ")]
     assert len(commands_shown) > 15
     for line in commands_shown:
         words = shlex.split(line.partition("   ")[0].partition("|")[0])
-        assert cli.build_parser().parse_args(words[1:]).command == words[1]
+        assert parser.parse(words[1:]).command == words[1]
 
 
 def test_version_is_the_version_of_the_package(capsys):
@@ -454,6 +492,14 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
     assert [line for line in error.splitlines() if not line.startswith(b"compiling")] == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("words", ["cluster --help", "completion bash", "--version"])
+def test_help_that_nobody_reads_is_no_error(words):
+    command = f'(sleep 0.2; "{sys.executable}" -m reliac {words}; echo "status $?" >&2) | true'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, text=True, timeout=60)
+    assert done.stderr == "status 0\n"
+
+
 def test_exit_codes_reach_the_shell(tmp_path):
     assert reliac_process("cluster", tmp_path / "nowhere.csv").returncode == 2
     assert reliac_process("no-such-command").returncode == 2
@@ -472,9 +518,17 @@ def test_warnings_are_one_line_and_name_no_file_of_ours(tmp_path):
     assert lines[0].startswith("reliac: warning: The given distances cannot be Euclidean")
 
 
-def test_help_is_quick_because_nothing_heavy_is_imported():
-    code = "import sys; from reliac import cli; cli.build_parser(); sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+@pytest.mark.parametrize("words", [["--help"], ["cluster", "--help"], ["--version"], ["completion", "-h"]])
+def test_help_is_quick_because_nothing_heavy_is_imported(words):
+    code = f"""
+import sys
+from reliac.cli import main
+try:
+    main({words})
+except SystemExit:
+    sys.exit(bool({{"numpy", "rich", "tqdm", "asyncio"}} & sys.modules.keys()))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
 
 
 def test_progress_appears_only_where_it_is_wanted(run, plain, monkeypatch):

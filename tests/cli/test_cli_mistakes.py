@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import reliac
-from reliac import cli
-from reliac.cli import commands, main
+from reliac.cli import commands, main, parser
 
 TEXT = "0\n1\n5\n6\n20\n"
 
@@ -26,7 +25,7 @@ def plain(tmp_path):
 
 @pytest.fixture
 def refused(capsys):
-    """Run a command that argparse refuses, and return what it says."""
+    """Run a command that the parser refuses, and return what it says."""
 
     def run_command(*args):
         with pytest.raises(SystemExit) as stop:
@@ -61,6 +60,14 @@ def refused(capsys):
         (["cluster", "x", "--alpha", "much"], "--alpha much is not a number"),
         (["cluster", "x", "--to", "newik"], "Unknown value of --to 'newik'. Allowed: labels, tree, newick, z, json"),
         (["cluster", "x", "--clusters"], "--clusters stands without its value"),
+        (["cluster", "x", "--clusters", "--level", "1"], "--clusters stands without its value"),
+        (["cluster", "x", "--verbose=yes"], "--verbose with a value"),
+        (["cluster", "x", "--no-header=1"], "--no-header with a value"),
+        (["--version=3"], "see reliac --help"),
+        (["compare", "x", "--alpha", "0", "--alpha", "some"], "--alpha some is not a number"),
+        (["reproduce", "iris"], "'iris' is one word too many"),
+        (["reproduce", "--datasets"], "--datasets stands without its value"),
+        (["completion", "fsh"], "Unknown shell 'fsh'. Allowed: bash, zsh, fish. Next: did you mean 'fish'"),
         (["cluster", "x", "--clusters", "2", "--level", "1"], "--clusters and --level together"),
     ],
 )
@@ -234,7 +241,10 @@ def test_a_checkpoint_that_must_not_be_written_is_refused_at_once(tmp_path):
         reliac.cluster([[0.0], [1.0]], checkpoint=tmp_path / "c")
 
 
-def test_the_parser_knows_every_option_it_offers():
-    parser = cli.build_parser()
-    for name, command in parser.commands.choices.items():
-        assert "--help" in command.option_names(), name
+def test_the_parser_knows_every_option_it_offers(capsys):
+    for name, command in parser.build_parser().commands.items():
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        shown = capsys.readouterr().out
+        for option in ("--help", *(each.typed for each in command.options)):
+            assert f" {option} " in shown, (name, option)

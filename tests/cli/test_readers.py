@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import math
 import sys
+import tempfile
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from reliac.cli import delimited
 from reliac.cli.columns import Choices, find_column
 from reliac.cli.reading import read_table
 
@@ -108,8 +116,6 @@ def test_numbers_with_commas_for_thousands_are_neither_names_nor_two_columns(rea
 
 
 def test_gzipped_files_are_unpacked(read):
-    import gzip
-
     assert read(gzip.compress(b"a,b\n1,2\n"), ".csv.gz").columns == ("a", "b")
     assert read(gzip.compress(b"a\tb\n1\t2\n"), ".tsv.gz").columns == ("a", "b")
     assert read(gzip.compress(saved(np.save, np.eye(2))), ".npy.gz").numbers.tolist() == np.eye(2).tolist()
@@ -218,6 +224,121 @@ def test_a_file_that_is_not_there_is_named():
 def test_an_unknown_format_offers_the_near_one(read):
     with pytest.raises(ValueError, match="'parquet'"):
         read("1\n", file_format="parket")
+
+
+# --- the same by Arrow ---
+
+
+def both_ways(content, path, choices):
+    """What the two readers of text say about a content: the table, or the words of the error."""
+    path.write_bytes(content)
+    for smallest in (math.inf, 0):
+        with mock.patch.object(delimited, "LARGE", smallest):
+            try:
+                table = read_table(str(path), None, choices)
+            except ValueError as error:
+                yield str(error)
+            else:
+                yield {
+                    name: (value.dtype, value.shape, value.tolist()) if isinstance(value, np.ndarray) else value
+                    for name, value in vars(table).items()
+                }
+
+
+CELLS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(-(2**70), 2**70).map(str),
+    st.sampled_from(["1.50", " 2 ", "+3", "1e3", ".5", "5.", "1,5", "1_0", "007", "-0", "1e-400", "1e400"]),
+)
+WORDS = st.one_of(
+    st.sampled_from(
+        ["", "?", "NA", "nan", "inf", "a", "b", "x y", "1", "1,5", "true", "2020-01-01", "é", '"', "'", " "]
+    ),
+    st.text("ab;,|\t \n\r\"'.é0", max_size=4),
+)
+
+
+def quoted(cell, delimiter, always):
+    needs = always or any(mark in cell for mark in (delimiter, '"', "\n", "\r"))
+    return '"' + cell.replace('"', '""') + '"' if needs else cell
+
+
+@st.composite
+def text_tables(draw):
+    """Tables as text, most of them good: names before the numbers, labels behind them, and odd lines in between."""
+    delimiter = draw(st.sampled_from([",", ";", "\t", "|", " "]))
+    always, end = draw(st.booleans()), draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    n, d = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    named, labelled = draw(st.booleans()), draw(st.booleans())
+    rows = []
+    for place in range(n):
+        names = [draw(WORDS) if draw(st.integers(0, 5)) == 0 else f"row {place}"] * named
+        rows.append([*names, *(draw(CELLS) for _ in range(d)), *[draw(WORDS)] * labelled])
+    if draw(st.booleans()):
+        titles = ["name"] * named + [f"x{place}" for place in range(d)] + ["kind"] * labelled
+        rows.insert(0, titles[1:] if named and draw(st.booleans()) else [*[""] * named, *titles[named:]])
+    if draw(st.integers(0, 3)) == 0:  # one cell of the table is something else
+        row = draw(st.integers(0, len(rows) - 1))
+        rows[row][draw(st.integers(0, len(rows[row]) - 1))] = draw(WORDS)
+    lines = [delimiter.join(quoted(cell, delimiter, always) for cell in row) for row in rows]
+    if draw(st.integers(0, 3)) == 0:  # a line that is blank, too short or otherwise odd
+        odd = draw(st.sampled_from(["", "  ", "1", f"1{delimiter}", '"', '"a"b', f'a"b{delimiter}1']))
+        lines.insert(draw(st.integers(0, len(lines))), odd)
+    text = end.join(lines) + draw(st.sampled_from(["", end]))
+    return ("\ufeff" if draw(st.booleans()) else "") + text, labelled
+
+
+@settings(max_examples=200, deadline=None)
+@given(text_tables(), st.booleans(), st.booleans(), st.sampled_from([None, True, False]))
+def test_large_files_are_read_as_small_ones_are(table, packed, distances, header):
+    pytest.importorskip("pyarrow")
+    text, labelled = table
+    content = gzip.compress(text.encode()) if packed else text.encode()
+    choices = Choices(label_column="-1" if labelled else None, distances=distances, header=header)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ("table.csv.gz" if packed else "table.csv")
+        by_lines, by_arrow = both_ways(content, path, choices)
+    assert by_arrow == by_lines
+
+
+@pytest.mark.parametrize(
+    ("text", "choices"),
+    [
+        ("x,y\n1,2\n3,4.5\n", {}),
+        ("1;2\n3;4\n", {}),
+        ('"name"\t"x"\n"a ""b"""\t1\n"c\nd"\t2\n', {}),
+        ('\n"","x","kind"\n"1",2,"u"\n"2",3,"v"\n', {"label_column": "kind"}),
+        ("5,7,1\n6,8,1\n", {"name_column": "2"}),
+        ("\ufeffx,id,w\r\n1,7,1\r\n2,8,2\r\n", {"skip_columns": ["id"], "weights_column": "w"}),
+    ],
+)
+def test_arrow_reads_what_is_in_order_alone(text, choices, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    choices = Choices(**choices)
+    by_lines, by_arrow = both_ways(text.encode(), tmp_path / "table.csv", choices)
+    assert by_arrow == by_lines
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    monkeypatch.setattr(delimited, "_by_lines", None)
+    assert len(read_table(str(tmp_path / "table.csv"), None, choices).numbers) == 2
+
+
+def test_a_mistake_in_a_large_file_is_told_with_its_line(tmp_path):
+    lines = [f"{place},{place / 7}" for place in range(60_000)]
+    lines[45_000] = "1,oops"
+    path = tmp_path / "large.csv"
+    path.write_text("\n".join(lines))
+    assert path.stat().st_size > delimited.LARGE
+    with pytest.raises(ValueError, match=r"Column '2' is not numeric: 'oops' at row 45001 \(line 45001\)"):
+        read_table(str(path))
+    path.write_text("\n".join(lines[:45_000]))
+    assert read_table(str(path)).numbers[-1].tolist() == [44_999, 44_999 / 7]
+
+
+def test_without_pyarrow_large_files_are_read_line_by_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    (tmp_path / "table.csv").write_text("x,y\n1,2\n")
+    assert read_table(str(tmp_path / "table.csv")).numbers.tolist() == [[1, 2]]
 
 
 # --- columns ---

@@ -160,6 +160,18 @@ def test_posts_come_by_group_and_name_and_can_be_stripped(data_folder):
     assert np.array_equal(bare.y, found.y)
 
 
+def test_parts_are_taken_out_of_all_posts_as_scikit_learn_does(data_folder):
+    from sklearn.datasets import _twenty_newsgroups as rules
+
+    from reliac.datasets.texts import _stripped
+
+    texts = [text for name in ("news-comp", "news-rec", "news-sci") for text in load_texts(name, data_folder).texts]
+    texts += ["", "\n\n", "--\nme", "--\n", "a\n---\n\nb", "> a\n| b\nhe wrote:\nc"]
+    for part, rule in (("headers", "header"), ("footers", "footer"), ("quotes", "quoting")):
+        expected = getattr(rules, f"strip_newsgroup_{rule}")
+        assert [_stripped(text, (part,)) for text in texts] == [expected(text) for text in texts]
+
+
 def test_settings_of_the_vectorizer_are_passed_on(data_folder):
     found = load("news-rec", data_folder, remove=("headers", "footers", "quotes"), min_df=5, stop_words="english")
     assert issparse(found.X)

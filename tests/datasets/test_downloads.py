@@ -17,7 +17,6 @@ import zlib
 import numpy as np
 import pytest
 
-from reliac import datasets
 from reliac.datasets import load, load_texts
 from reliac.datasets.downloads import make_access
 from reliac.datasets.files import FILES, DataFile, cache_folder, content_of
@@ -39,6 +38,12 @@ def server():
         running.stopping.set()
         running.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def no_pauses(monkeypatch):
+    """Do not wait between two attempts."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
 
 
 def toy(*urls, content=TOY):
@@ -142,7 +147,7 @@ def broken_chunks(request):
 @pytest.mark.parametrize(
     ("answer", "words", "times"),
     [
-        (truncated, r"the answer broke off after 1,000 of 6,000 bytes, 2 attempts", 2),
+        (truncated, r"the connection broke off \(IncompleteRead\(1000 bytes read, 5000 more .*\)\), 2 attempts", 2),
         (silent, r"no answer within 0.3 s, 2 attempts", 2),
         (dripping, r"the answer is stuck: \d+ bytes in 0 s, 2 attempts", 2),
         (rude, r"the connection broke off \(.+\), 2 attempts", 2),
@@ -161,7 +166,7 @@ def broken_chunks(request):
         *("one byte wrong", "a page", "half a gzip", "another zip", "no zip"),
     ),
 )
-def test_a_bad_answer_is_told_and_leaves_nothing(server, answer, words, times):
+def test_a_bad_answer_is_told_and_leaves_nothing(server, no_pauses, answer, words, times):
     server.answers[f"/{HOST}/toy.csv"] = answer
     with pytest.raises(DatasetError, match=words) as caught:
         fetch(server, toy("/toy.csv#toy.csv"), timeout=0.3)
@@ -171,7 +176,7 @@ def test_a_bad_answer_is_told_and_leaves_nothing(server, answer, words, times):
 
 
 @pytest.mark.parametrize("first", [503, truncated, rude], ids=["busy", "truncated", "rude"])
-def test_what_passes_is_asked_for_again(server, first):
+def test_what_passes_is_asked_for_again(server, no_pauses, first):
     server.answers[f"/{HOST}/toy.csv"] = [first, TOY]
     assert fetch(server) == TOY
     assert len(server.asked) == 2
@@ -211,8 +216,40 @@ def test_a_cache_that_cannot_be_written_is_named(server, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("RELIAC_CACHE", str(tmp_path / "file" / "cache"))
     server.answers[f"/{HOST}/toy.csv"] = TOY
-    with pytest.raises(DatasetError, match=r"was found, but .* cannot be written .*set RELIAC_CACHE"):
+    with pytest.raises(DatasetError, match=r"kept in the cache, but .* cannot be written .*set RELIAC_CACHE"):
         fetch(server)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no rights of that kind")
+def test_others_can_read_the_cache_as_far_as_the_rights_of_new_files_allow(server, tmp_path):
+    server.answers[f"/{HOST}/toy.csv"] = TOY
+    fetch(server)
+    (tmp_path / "new").touch()
+    assert (cache_folder() / "uci" / "toy.csv").stat().st_mode == (tmp_path / "new").stat().st_mode
+
+
+# --- without pooch ---
+
+
+@pytest.mark.parametrize("package", ["pooch", "tqdm.auto"])
+def test_without_the_packages_that_download_the_error_says_what_to_install_and_what_else_helps(
+    server, monkeypatch, package
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    server.answers[f"/{HOST}/toy.csv"] = TOY
+    words = r"needs pooch and tqdm, .*Allowed: .*Next: run pip install 'reliac\[data\]', or fetch http.* at .*toy\.csv"
+    with pytest.raises(DatasetError, match=words):
+        fetch(server)
+    assert cached() == []
+
+
+def test_what_is_at_hand_needs_nothing_that_downloads():
+    code = (
+        "import sys; from reliac import datasets; datasets.load('iris')\n"
+        "try: datasets.load('ecoli', download=False)\n"
+        "except OSError: sys.exit(bool({'pooch', 'requests', 'tqdm'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # --- no network ---
@@ -235,6 +272,14 @@ def test_without_a_network_the_error_says_what_was_tried_and_where_to_put_the_fi
     )
     assert isinstance(caught.value, OSError)
     assert cached() == []
+
+
+def test_the_reason_is_that_of_the_download_even_while_another_error_is_handled():
+    try:
+        raise RuntimeError("of somebody else")
+    except RuntimeError:
+        with pytest.raises(DatasetError, match=r"the server cannot be reached \(.*refused\)"):
+            load("ecoli", mirror=closed_address())
 
 
 def test_the_mirror_comes_from_the_environment_too(monkeypatch):
@@ -341,10 +386,18 @@ def slow(request):
 
 
 @pytest.mark.parametrize(("progress", "shown"), [(True, True), (False, False), (None, False)])
-def test_a_slow_download_shows_a_line_when_asked_or_on_a_terminal(progress, shown, server, capsys):
+def test_a_slow_download_shows_a_bar_when_asked_or_on_a_terminal(progress, shown, server, capsys):
     server.answers[f"/{HOST}/toy.csv"] = slow
     fetch(server, progress=progress)
-    assert capsys.readouterr().err.endswith("of 0.0 MB, 1 s\n") == shown
+    told = capsys.readouterr().err
+    assert told.startswith("\r127.0.0.1") == told.endswith("\n") == ("| 6.00k/6.00k [00:" in told) == shown
+    assert shown or told == ""
+
+
+def test_a_quick_download_shows_no_bar(server, capsys):
+    server.answers[f"/{HOST}/toy.csv"] = TOY
+    fetch(server, progress=True)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_function_gets_every_piece(server):
@@ -354,18 +407,6 @@ def test_a_function_gets_every_piece(server):
     assert told[-1].received == told[-1].total == len(TOY)
     assert told[0].received < len(TOY)
     assert told[0].url == f"{server.address}/{HOST}/toy.csv"
-
-
-def test_the_line_has_a_bar_and_an_end(capsys):
-    access = make_access(None, True, True, 1.0, 1, None)
-    access.report(datasets.Received("http://data.example/x", 500_000, 1_000_000, 0.5))
-    assert capsys.readouterr().err == ""
-    access.report(datasets.Received("http://data.example/x", 500_000, 1_000_000, 2.0))
-    access.report(datasets.Received("http://data.example/x", 1_000_000, 1_000_000, 4.0))
-    access.close()
-    first, second = capsys.readouterr().err.lstrip("\r").split("\r")
-    assert first == "[##########          ] data.example: 0.5 of 1.0 MB, 2 s"
-    assert second == "[####################] data.example: 1.0 of 1.0 MB, 4 s\n"
 
 
 def test_an_interrupt_between_two_pieces_leaves_nothing(server):

@@ -2,9 +2,13 @@
 
 import logging
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numba
 import pytest
@@ -12,6 +16,13 @@ from numba.core import event
 
 from reliac.engines.compiled import loading as compiling
 from reliac.engines.compiled.loading import Watch, load, with_room
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """What these tests load is not noted for the machine."""
+    monkeypatch.setenv("RELIAC_CACHE", str(tmp_path))
+    monkeypatch.setattr(compiling, "_loaded", set())
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +98,7 @@ def test_a_watch_hears_its_own_thread_only():
 
 
 def test_a_watch_inside_another_is_silent(monkeypatch, caplog):
-    monkeypatch.setattr(compiling, "A_MOMENT", 0.0)
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_SAYING", 0.0)
     slow = AtStart(lambda _: time.sleep(0.05))
     with caplog.at_level(logging.WARNING, "reliac"), event.install_listener("numba:compile", slow):
         with Watch("outer"), Watch("inner"):
@@ -114,27 +125,27 @@ def test_loading_answers_ctrl_c_at_once_and_then_stops():
 
     threading.Thread(target=press_later).start()
     with pytest.raises(KeyboardInterrupt):
-        load("some", work)
+        load("some", "types", work)
     assert ended.wait(30)
 
 
 def test_loading_passes_errors_on():
     with pytest.raises(ZeroDivisionError):
-        load("some", lambda: 1 // 0)
+        load("some", "types", lambda: 1 // 0)
 
 
 def test_it_is_said_once_if_it_takes_longer_than_a_moment(monkeypatch, caplog):
-    monkeypatch.setattr(compiling, "A_MOMENT", 0.0)
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_SAYING", 0.0)
     slow = AtStart(lambda _: time.sleep(0.05))
     with caplog.at_level(logging.WARNING, "reliac"), event.install_listener("numba:compile", slow):
-        load("some", lambda: [new_kernel()(1), new_kernel()(1)])
+        load("some", "kernels", lambda: [new_kernel()(1), new_kernel()(1)])
     assert caplog.messages == ["compiling the some engine, once for this machine (5 to 20 s)"]
 
 
 def test_nothing_is_said_of_a_moment(monkeypatch, caplog):
-    monkeypatch.setattr(compiling, "A_MOMENT", 30.0)
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_SAYING", 30.0)
     with caplog.at_level(logging.WARNING, "reliac"):
-        load("some", lambda: new_kernel()(1))
+        load("some", "kernel", lambda: new_kernel()(1))
     assert caplog.messages == []
 
 
@@ -158,3 +169,59 @@ def test_calls_at_any_depth_have_their_memory_at_hand():
     counts = []
     with_room(lambda: counts.extend((faults(), [loop(depth) for depth in range(400)], faults())))
     assert counts[2] - counts[0] < 100  # or a hundred at every depth where a piece of memory ends
+
+
+# --- the cache on disk ---
+
+
+def run_python(code, **env):
+    """Run a new Python with some variables, and return what it printed and what it logged."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **env}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_change_of_a_formula_in_another_file_is_compiled_anew(tmp_path):
+    """Kernels of the dense engine contain a formula of algorithm/criteria.py; Numba looks at their own file only."""
+    package = tmp_path / "reliac"
+    shutil.copytree(Path(compiling.__file__).parents[2], package, ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        "from reliac.input.problem import make_problem\n"
+        "from reliac.engines.dense.engine import DenseEngine, search_all\n"
+        "engine = DenseEngine(make_problem([[0.0], [3.0], [8.0]], 'average', metric='sqeuclidean'))\n"
+        "search_all(engine.square, engine.steps, 1.0)\n"
+        "print(engine.square.best[:3].tolist(), sum(search_all.stats.cache_hits.values()))"
+    )
+    env = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "RELIAC_CACHE": str(tmp_path / "c")}
+    assert run_python(code, **env)[0] == "[9.0, 9.0, 25.0] 0\n"
+    assert run_python(code, **env)[0] == "[9.0, 9.0, 25.0] 1\n"
+    criteria = package / "algorithm" / "criteria.py"
+    text = criteria.read_text()
+    assert text.count("return stored / product") == 1
+    criteria.write_text(text.replace("return stored / product", "return 2.0 * stored / product"))
+    assert run_python(code, **env)[0] == "[18.0, 18.0, 50.0] 0\n"
+
+
+SPANNING = "tree = reliac.cluster(np.arange(40.0)[:, None] ** 2, 'single', engine='spanning'); print(tree.n_levels)"
+
+
+def test_where_no_folder_can_be_written_it_runs_and_says_what_that_costs(tmp_path):
+    locators = "import numba.core.caching as c; c.CacheImpl._locator_classes = []"
+    out, err = run_python(f"{locators}; import numpy as np, reliac; {SPANNING}", RELIAC_CACHE=str(tmp_path))
+    assert out == "39\n"
+    assert err.count("no folder for compiled code can be written. Set NUMBA_CACHE_DIR") == 1
+    assert not list(tmp_path.rglob("spanning-*"))  # nothing is kept, and nothing says so
+
+
+def test_without_all_private_tricks_trees_are_the_same(tmp_path):
+    code = (
+        "import numpy as np, reliac\n"
+        "from reliac.engines.compiled import loading\n"
+        "X = np.random.default_rng(0).integers(0, 5, size=(60, 3)).astype(float)\n"
+        "trees = [reliac.cluster(X, 'ward', engine=engine) for engine in ('literal', 'vectors')]\n"
+        "print(np.array_equal(trees[0].links, trees[1].links), loading.event)"
+    )
+    env = {"RELIAC_PLAIN_NUMBA": "1", "NUMBA_CACHE_DIR": str(tmp_path / "n"), "RELIAC_CACHE": str(tmp_path / "r")}
+    assert run_python(code, **env)[0] == "True None\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import warnings
@@ -406,32 +407,34 @@ def test_auto_chooses_by_criterion_and_metric(criterion, metric, d, wanted):
 
 
 def test_small_inputs_never_wait_for_a_compiler(monkeypatch):
-    problem = make_problem(blobs(1, n=500), "complete")
-    monkeypatch.setattr("reliac.engines.lists.engine._warm", set())
-    monkeypatch.setattr("reliac.engines.dense.engine.DenseEngine.loaded", False)
-    monkeypatch.setattr("reliac.engines.dense.engine.compiled_on_disk", lambda: False)
+    problem = make_problem(blobs(1, n=1000), "complete")
+    monkeypatch.setattr("reliac.engines.choice.ready", lambda engine: False)
     choice = choose(problem)
     assert choice.engine.name == "literal"
     assert "compiled" in choice.reason
-    monkeypatch.setattr("reliac.engines.dense.engine.compiled_on_disk", lambda: True)
+    monkeypatch.setattr("reliac.engines.choice.ready", lambda engine: True)
     assert choose(problem).engine.name == "dense"
 
 
-def test_a_process_of_many_small_inputs_loads_what_was_compiled_before():
-    reliac.cluster(blobs(1, n=60), "ward", engine="dense")
+def test_the_choice_does_not_depend_on_what_the_process_did_before(tmp_path):
     code = (
-        "import sys, numpy as np, reliac, reliac.engines.choice as e\n"
-        "e.WORTH_LOADING = 3 * 300**2\n"
-        "X = np.random.default_rng(0).random((300, 3))\n"
-        "print(*(reliac.cluster(X).engine for _ in range(5)), 'numba' in sys.modules)"
+        "import sys, numpy as np, reliac\n"
+        "X = np.random.default_rng(0).random((700, 3))\n"
+        "print(*{reliac.cluster(X, 'complete').engine for _ in range(12)}, end=' ')\n"
+        "reliac.cluster(X[:30], 'complete', engine='dense')\n"
+        "print(*{reliac.cluster(X, 'complete').engine for _ in range(3)}, end=' ')\n"
+        "reliac.cluster(X, 'complete', engine='dense')\n"
+        "print(reliac.cluster(X, 'complete').engine)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["literal"] * 3 + ["dense"] * 2 + ["True"]
+    env = {**os.environ, "RELIAC_CACHE": str(tmp_path)}
+    for wanted in (["literal"] * 3, ["dense"] * 3):  # after the first process the machine has the dense engine
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+        assert done.stdout.split() == wanted
 
 
 def test_a_dense_run_that_pauses_goes_on_where_it_was(monkeypatch):
     at_once = reliac.cluster(blobs(2, n=300), "median", engine="dense")
-    monkeypatch.setattr("reliac.engines.dense.engine.PATIENCE", 0)
+    monkeypatch.setattr("reliac.engines.dense.engine.NUMBERS_BEFORE_PAUSE", 0)
     told = []
     paused = reliac.cluster(blobs(2, n=300), "median", engine="dense", progress=told.append)
     assert len(told) == paused.n_levels
@@ -440,7 +443,6 @@ def test_a_dense_run_that_pauses_goes_on_where_it_was(monkeypatch):
 
 def test_auto_goes_to_disk_when_memory_is_short_and_to_an_error_when_disk_is_too(monkeypatch):
     problem = make_problem(blobs(1, n=3000), "complete")
-    monkeypatch.setattr("reliac.engines.choice.SMALL", 100)
     monkeypatch.setattr("reliac.engines.choice.free_memory", lambda: 2**28 + 3000 * 1000)
     monkeypatch.setattr("reliac.engines.matrix.engine.MatrixEngine.memory", staticmethod(lambda problem: 2**40))
     assert choose(problem).engine.name == "disk"

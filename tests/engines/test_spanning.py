@@ -22,10 +22,11 @@ from reliac.engines.spanning import edges as trees
 from reliac.engines.spanning.boruvka import edges_of_points
 from reliac.engines.spanning.engine import SpanningEngine
 from reliac.engines.spanning.sweeps import edges_by_products
+from reliac.input.metrics import Squares
 from reliac.input.problem import make_problem
 
 STOPS = ({}, {"n_clusters": 5}, {"max_level": 2}, {"max_distance": 2.0})
-NAMES = ("sqeuclidean", "euclidean", "cosine")
+NAMES = {Squares.PLAIN: "sqeuclidean", Squares.ROOTED: "euclidean", Squares.UNIT: "cosine"}
 
 
 def links_of(engine, level=0):
@@ -172,7 +173,7 @@ def point_sets(seed, d):
     yield np.unique(np.round(rng.normal(size=(800, d)), 1), axis=0)
 
 
-@pytest.mark.parametrize("kind", [trees.SQUARED, trees.ROOTED])
+@pytest.mark.parametrize("kind", [Squares.PLAIN, Squares.ROOTED])
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_the_tree_search_finds_all_edges(d, kind, pool):
     for X in point_sets(d, d):
@@ -180,7 +181,7 @@ def test_the_tree_search_finds_all_edges(d, kind, pool):
         assert (canonical(edges_of_points(X, kind, pool, 2)) == canonical(expected)).all()
 
 
-@pytest.mark.parametrize("kind", [trees.SQUARED, trees.ROOTED, trees.COSINE])
+@pytest.mark.parametrize("kind", [Squares.PLAIN, Squares.ROOTED, Squares.UNIT])
 @pytest.mark.parametrize("d", [2, 7, 12])
 def test_products_find_all_edges(d, kind, pool):
     rng = np.random.default_rng(d)

@@ -12,8 +12,10 @@ from scipy.sparse import csr_array
 
 from problems import ALPHAS, blobs, grid, lattice, shrinking_chain, twins
 from reliac.algorithm.links import Groups
+from reliac.engines.compiled.loading import compiled
+from reliac.engines.compiled.spaces import pair_distance
 from reliac.engines.lists.engine import SEARCH_LENGTH
-from reliac.engines.lists.entries import N_LINKS, compiled, pair_distance
+from reliac.engines.lists.entries import N_LINKS
 from reliac.engines.literal import LiteralEngine
 from reliac.engines.vectors.engine import VectorsEngine
 from reliac.engines.vectors.spatial import SpatialEngine

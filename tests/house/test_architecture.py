@@ -17,11 +17,11 @@ SOURCE = Path(__file__).parents[2] / "src" / "reliac"
 #: rooms that share a floor do not know each other.
 FLOORS = [
     ["errors"],
-    ["files", "machine"],
+    ["files", "machine", "input.condensed"],
     ["algorithm.criteria", "input.metrics"],
     ["input"],
     ["algorithm"],
-    ["engines.compiled"],
+    ["engines.compiled", "engines.repeats"],
     ["engines.lists"],
     ["engines.literal", "engines.vectors", "engines.matrix", "engines.dense", "engines.spanning"],
     ["engines"],
@@ -139,7 +139,13 @@ def imported_by_clustering():
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
 
 
-@pytest.mark.parametrize("heavy", ["numba", "sklearn", "pandas", "matplotlib", "polars", "networkx", "urllib.request"])
+@pytest.mark.parametrize(
+    "heavy",
+    [
+        *("numba", "sklearn", "pandas", "matplotlib", "polars", "networkx", "urllib.request"),
+        *("pooch", "requests", "jinja2", "pyarrow"),
+    ],
+)
 def test_importing_and_clustering_does_not_import(heavy):
     assert "reliac" in imported_by_clustering()
     assert heavy not in imported_by_clustering()

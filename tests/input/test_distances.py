@@ -14,6 +14,7 @@ import reliac
 from problems import CRITERIA, GEOMETRIC, blobs
 from reliac.cli.columns import Choices
 from reliac.input import distances
+from reliac.input.objects import make_distances
 
 X = blobs(0, n=20, d=3)
 D = squareform(pdist(X))
@@ -92,10 +93,10 @@ def test_negative_numbers_that_are_rounding_count_as_zero(dtype):
     given[0, 1] = given[1, 0] = -5e-9 * given.max()
     given[4, 4] = -5e-9 * given.max()
     tree = reliac.cluster(given, "average", metric="precomputed")
-    assert tree.problem.given.min() == 0
-    assert not tree.problem.given.diagonal().any()
+    assert tree.problem.objects.matrix.min() == 0
+    assert not tree.problem.objects.matrix.diagonal().any()
     condensed = reliac.cluster(squareform(given, checks=False), "average", metric="precomputed")
-    assert condensed.problem.given.min() == 0
+    assert condensed.problem.objects.matrix.min() == 0
     assert given.min() < 0  # the user's matrix stays as it was
 
 
@@ -135,7 +136,8 @@ def test_one_wrong_number_is_found_wherever_it_is_in_a_long_condensed_matrix(pla
         with pytest.raises(ValueError, match=words):
             distances.check_given(given, n_jobs=2)
     given[place] = 7.0
-    assert distances.check_given(given, n_jobs=2)[1:] == (n, 7.0)
+    found = make_distances(given, n_jobs=2)
+    assert (found.n, found.largest) == (n, 7.0)
 
 
 # --- names ---

@@ -9,7 +9,7 @@ import pytest
 
 import reliac
 from problems import blobs
-from reliac.input.fingerprints import data_fingerprint, function_fingerprint
+from reliac.input.fingerprints import function_fingerprint, vectors_fingerprint
 
 
 def power(p):
@@ -92,9 +92,7 @@ def test_the_fingerprint_of_data_follows_the_values_and_the_shape():
     from scipy import sparse
 
     X = np.arange(12.0).reshape(4, 3)
-    assert (
-        data_fingerprint(X, None) == data_fingerprint(X.astype(np.int8), None) == data_fingerprint(X * 1.0 - 0.0, None)
-    )
+    assert vectors_fingerprint(X) == vectors_fingerprint(X.astype(np.int8)) == vectors_fingerprint(X * 1.0 - 0.0)
     rows = sparse.csr_array(X)
-    assert data_fingerprint(rows, None) == data_fingerprint(sparse.csr_array(rows.tocoo()), None)
-    assert len({data_fingerprint(data, None) for data in (X, X.reshape(3, 4), X + 1, X[:3], rows, rows * 2)}) == 6
+    assert vectors_fingerprint(rows) == vectors_fingerprint(sparse.csr_array(rows.tocoo()))
+    assert len({vectors_fingerprint(data) for data in (X, X.reshape(3, 4), X + 1, X[:3], rows, rows * 2)}) == 6

@@ -39,13 +39,13 @@ def refuses(error, words, data, *args, **options):
 def test_arrays_of_every_number_type_give_the_tree_of_their_values_and_are_not_converted(dtype):
     data = np.hstack([lattice(1, side=2), np.arange(24)[:, None] % 2]).astype(dtype)
     tree = reliac.cluster(data, "average")
-    assert tree.problem.vectors is data
+    assert tree.problem.objects.rows is data
     assert np.array_equal(tree.links, reliac.cluster(data.astype(float), "average").links)
 
 
 def test_float32_distances_stay_float32():
     given = D.astype(np.float32)
-    assert reliac.cluster(given, "complete", metric="precomputed").problem.given is given
+    assert reliac.cluster(given, "complete", metric="precomputed").problem.objects.matrix is given
 
 
 def test_input_is_never_written_to():
@@ -81,9 +81,9 @@ def test_pandas_nullable_and_mixed_columns_are_numbers():
 
 
 def test_float32_frames_stay_float32():
-    assert reliac.cluster(pd.DataFrame(X.astype(np.float32))).problem.vectors.dtype == np.float32
-    assert reliac.cluster(pl.DataFrame(X.astype(np.float32))).problem.vectors.dtype == np.float32
-    assert reliac.cluster(pd.DataFrame(X).astype("Float32")).problem.vectors.dtype == np.float32
+    assert reliac.cluster(pd.DataFrame(X.astype(np.float32))).problem.objects.rows.dtype == np.float32
+    assert reliac.cluster(pl.DataFrame(X.astype(np.float32))).problem.objects.rows.dtype == np.float32
+    assert reliac.cluster(pd.DataFrame(X).astype("Float32")).problem.objects.rows.dtype == np.float32
 
 
 def test_polars_frames_give_the_same_tree_and_a_first_column_of_words_names_the_rows():
@@ -257,7 +257,7 @@ def test_objects_that_are_numbers_are_numbers():
     from fractions import Fraction
 
     data = np.array([[Decimal("0.5"), Fraction(1, 2)], [np.float32(2), True]], dtype=object)
-    assert reliac.cluster(data).problem.vectors.tolist() == [[0.5, 0.5], [2, 1]]
+    assert reliac.cluster(data).problem.objects.rows.tolist() == [[0.5, 0.5], [2, 1]]
 
 
 def test_masked_values_are_named_and_a_mask_that_hides_nothing_does_no_harm():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import reliac
+from reliac.tree.building import LINK
 from reliac.tree.clustertree import ClusterTree
 from reliac.tree.layout import LONGEST_NAME, TREE_GAP, clusters_of_nodes, dendrogram, level_sizes, shorten
-from reliac.tree.views import LINK
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

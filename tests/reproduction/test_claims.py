@@ -15,6 +15,7 @@ from reliac import datasets
 from reliac.reproduction import claims
 from reliac.reproduction.claims import densities, guarantees, outliers, speed, stopping, ties
 from reliac.reproduction.report import pictures
+from reliac.reproduction.report.pictures import inline
 
 
 @pytest.fixture(scope="module")
@@ -270,7 +271,7 @@ def test_sections_have_anchors_tables_and_figures_of_their_own(real, iris):
             assert all(isinstance(cell, str) for row in table.rows for cell in row)
     ids: list[str] = []
     for figure in (figure for section in found for figure in section.figures):
-        root = ElementTree.fromstring(figure.svg)
+        root = ElementTree.fromstring(inline(figure))
         own = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
         links = [value for element in root.iter() for key, value in element.attrib.items() if key.endswith("href")]
         assert {link[1:] for link in links} <= set(own)
@@ -291,7 +292,7 @@ def test_pictures_leave_no_trace_in_matplotlib():
     densities.section(1)
     assert dict(matplotlib.rcParams) == before
     code = (
-        "import sys; from reliac.reproduction import densities; densities.section(1)\n"
+        "import sys; from reliac.reproduction.claims import densities; densities.section(1)\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-W", "error", "-c", code], check=False).returncode == 0

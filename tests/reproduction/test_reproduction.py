@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from html.parser import HTMLParser
+from importlib import resources
 from itertools import product
 
 import numpy as np
@@ -19,8 +20,7 @@ from scipy.spatial.distance import pdist, squareform
 import reliac
 from reliac import datasets
 from reliac.algorithm.criteria import CRITERIA
-from reliac.reproduction import Report, Stopped, names, reproduce
-from reliac.reproduction import reproduce as experiment
+from reliac.reproduction import Report, Stopped, experiment, names, reproduce
 from reliac.reproduction.report.page import to_html
 from reliac.reproduction.report.parts import Figure, Section, Table
 from reliac.reproduction.tables import protocols
@@ -295,7 +295,31 @@ def test_pictures_have_words_and_names_of_their_own_and_no_prologue():
     page = Page(text)
     assert "DOCTYPE svg" not in text
     assert sorted(page.ids) == ["a", "dots-dashes-a", "other-a"]
-    assert "A &quot;dot&quot;" in text
+    assert 'aria-label="A &#34;dot&#34;"' in text
+
+
+def test_every_text_of_the_page_is_escaped():
+    bad = "<b title='x\">&"
+    cell = f"{bad}\n{bad}"
+    tables = (Table(bad, bad, (bad, bad), ((bad, cell),)), Table(f"{bad}2", bad, (bad,), ((bad,),), folded=True))
+    text = to_html(bad, [(bad, bad)], [Section(bad, bad, (bad,), tables, (Figure("f", bad, "<svg></svg>", bad),))])
+    assert "<b " not in text
+    page = Page(text)
+    assert page.open == []
+    assert page.text.count(bad) == 16
+    assert page.tables == [f"table-{bad}", f"table-{bad}2"]
+
+
+def test_without_jinja2_the_error_comes_before_the_experiments(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"needs jinja2.*Allowed: .*Next: run pip install 'reliac\[report\]'"):
+        reproduce(["iris"], out=tmp_path / "report", download=False)
+    assert not (tmp_path / "report").exists()
+
+
+def test_the_page_is_a_template_that_comes_with_the_package():
+    for name in ("page.html", "page.css"):
+        assert resources.files("reliac.reproduction.report").joinpath(name).is_file()
 
 
 def test_the_files_are_the_page_the_markdown_and_one_csv_per_table(report, tmp_path):

@@ -20,7 +20,7 @@ import sys, time
 import numpy as np
 import reliac, reliac.run.checkpoint, reliac.engines.lists.engine
 reliac.run.checkpoint.INTERVAL = 0.0
-reliac.engines.lists.engine.PATIENCE = 20  # a word after every level
+reliac.engines.lists.engine.CLUSTERS_BEFORE_PAUSE = 20  # back to Python after every level
 X = np.load(sys.argv[1])
 tree = reliac.cluster(X, sys.argv[2], alpha=0.0, engine=sys.argv[3], checkpoint=sys.argv[4],
                       progress=lambda state: time.sleep(0.004))

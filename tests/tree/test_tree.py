@@ -1,4 +1,4 @@
-"""ClusterTree: cuts, views, exports, files; deep trees too."""
+"""ClusterTree: cuts, levels, walks, exports, files; deep trees too."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from scipy.spatial.distance import squareform
 import reliac
 from problems import CRITERIA, blobs, grid, lattice, tied
 from reliac import ClusterTree
-from reliac.tree import views
+from reliac.errors import InvariantError
+from reliac.tree.building import make_links
 
 
 def chain(n):
     """A tree of n objects that grows by one object a level: as deep as trees get."""
     count = np.arange(n - 1)
-    links = views.make_links(n, np.zeros(n - 1, dtype=np.intp), count + 1, count.astype(float), count + 1)
+    links = make_links(n, np.zeros(n - 1, dtype=np.intp), count + 1, count.astype(float), count + 1)
     return ClusterTree(
         n, links, np.arange(n), np.ones(n), parameters={"criterion": "single"}, engine="none", reason="made"
     )
@@ -149,14 +150,14 @@ def test_arrays_that_are_no_tree_are_refused_by_the_number_of_the_invariant(chan
     links = reliac.cluster([[0.0], [1.0], [5.0], [6.5], [20.0]]).links.copy()
     for field, (row, value) in change.items():
         links[field][row] = value
-    with pytest.raises(ValueError, match=f"invariant {number}"):
+    with pytest.raises(InvariantError, match=f"invariant {number}"):
         ClusterTree(5, links, np.arange(5), np.ones(5))
 
 
 def test_the_links_of_a_group_must_have_one_distance():
     links = reliac.cluster(grid(3)).links.copy()
     links["distance"][-1] += 1
-    with pytest.raises(ValueError, match="invariant 3: the links of a group"):
+    with pytest.raises(InvariantError, match="invariant 3: the links of a group"):
         ClusterTree(9, links, np.arange(9), np.ones(9))
 
 
@@ -365,95 +366,6 @@ def test_a_chain_of_a_million_objects_cuts_exports_and_lays_out():
     assert tree.to_networkx().number_of_edges() == 2 * (n - 1)
 
 
-# --- long runs ---
-
-
-def test_progress_is_told_after_every_level_and_counts_down():
-    seen = []
-    tree = reliac.cluster(blobs(2), progress=seen.append)
-    assert [state.level for state in seen] == list(range(1, tree.n_levels + 1))
-    assert [state.n_clusters for state in seen] == tree.cluster_counts[1:].tolist()
-    assert seen[-1].share == 1.0
-    assert seen[-1].seconds_left == 0.0
-
-
-def test_the_progress_line_stays_silent_for_quick_work_and_speaks_for_long(capsys, monkeypatch):
-    reliac.cluster(blobs(2), progress=True)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr("reliac.run.progress.PATIENCE", 0.0)
-    reliac.cluster(blobs(2), progress=True)
-    assert "1 clusters left" in capsys.readouterr().err
-
-
-def test_an_interrupted_run_keeps_what_it_has():
-    def stop(state):
-        if state.level == 3:
-            raise KeyboardInterrupt
-
-    X = blobs(2)
-    with pytest.raises(reliac.Interrupted, match="level 3") as caught:
-        reliac.cluster(X, progress=stop)
-    assert np.array_equal(caught.value.tree.links, reliac.cluster(X, max_level=3).links)
-    assert np.array_equal(caught.value.tree.develop().links, reliac.cluster(X).links)
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_a_run_goes_on_from_its_checkpoint(tmp_path, criterion, monkeypatch):
-    monkeypatch.setattr("reliac.run.checkpoint.INTERVAL", 0.0)
-    path, X = tmp_path / "run.part", lattice(2, n=50)
-
-    def crash(state):
-        if state.level == 2:
-            raise RuntimeError("power cut")
-
-    with pytest.raises(RuntimeError, match="power cut"):
-        reliac.cluster(X, criterion, checkpoint=path, progress=crash)
-    seen = []
-    tree = reliac.cluster(X, criterion, checkpoint=path, progress=seen.append)
-    assert seen[0].level == 2
-    assert np.array_equal(tree.links, reliac.cluster(X, criterion).links)
-    assert not path.exists()
-
-
-def test_a_checkpoint_of_other_data_or_options_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("reliac.run.checkpoint.INTERVAL", 0.0)
-    path, X = tmp_path / "run.part", blobs(2)
-
-    def interrupt(state):
-        raise KeyboardInterrupt
-
-    with pytest.raises(reliac.Interrupted):
-        reliac.cluster(X, checkpoint=path, progress=interrupt)
-    for other, options in [(X + 1, {}), (X, {"alpha": 0.5}), (X, {"criterion": "average"}), (X.astype(np.float32), {})]:
-        with pytest.raises(ValueError, match="other data or options"):
-            reliac.cluster(other, checkpoint=path, **options)
-    assert reliac.cluster(X, checkpoint=path).n_clusters == 1
-
-
-def test_develop_needs_the_data_again_after_loading(tmp_path):
-    X = blobs(2)
-    reliac.cluster(X, max_level=2).save(tmp_path / "t")
-    loaded = reliac.load(tmp_path / "t")
-    with pytest.raises(ValueError, match="does not hold its data"):
-        loaded.develop()
-    with pytest.raises(ValueError, match="59 rows"):
-        loaded.develop(X=X[1:])
-    assert np.array_equal(loaded.develop(X=X).links, reliac.cluster(X).links)
-
-
-def test_develop_stops_early_too_and_refuses_clusters_that_are_not_there():
-    X = blobs(2)
-    start = reliac.cluster(X, max_level=1)
-    part = start.develop([0, 1, 2, 3], n_clusters=2)
-    assert part.n_clusters == 2
-    assert set(part.object_names) == {str(i) for i in np.flatnonzero(start.labels() < 4)}
-    for bad in ([99], [], [-1]):
-        with pytest.raises(ValueError, match="Allowed"):
-            start.develop(bad)
-    with pytest.raises(ValueError, match="to start from"):
-        start.develop([0, 1], n_clusters=3)
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_sequence_of_joins_makes_a_tree_that_cuts_like_its_joins(data):
@@ -466,7 +378,7 @@ def test_any_sequence_of_joins_makes_a_tree_that_cuts_like_its_joins(data):
         q.append(data.draw(st.sampled_from(sorted(groups[b]))))
         groups = [g for k, g in enumerate(groups) if k not in (a, b)] + [groups[a] | groups[b]]
     count = np.arange(n - 1)
-    links = views.make_links(n, np.array(p, dtype=np.intp), np.array(q, dtype=np.intp), count.astype(float), count + 1)
+    links = make_links(n, np.array(p, dtype=np.intp), np.array(q, dtype=np.intp), count.astype(float), count + 1)
     tree = ClusterTree(n, links, np.arange(n), np.ones(n))
     for k in range(1, n + 1):
         parent = list(range(n))

@@ -43,10 +43,6 @@ class Engine(Protocol):
     def suits(problem: Problem) -> bool:
         """Tell whether ``auto`` should take this engine for a problem that it can do."""
 
-    @classmethod
-    def ready(cls) -> bool:
-        """Tell whether a run would find its code compiled: no small input waits for a compiler."""
-
     @staticmethod
     def memory(problem: Problem) -> int:
         """Estimate the bytes that a run allocates beyond its input."""

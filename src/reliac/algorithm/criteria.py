@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -27,18 +28,39 @@ Floats = NDArray[np.floating[Any]]
 LARGEST_ODD_WEIGHT = 2**20
 
 
-@dataclass(frozen=True)
+class Radius(IntEnum):
+    """How the radius of a group follows from those of its parts (certified lists, ``docs/how-it-works.md``)."""
+
+    NONE = 0  # a join can come closer: the new cluster is searched
+    SMALLEST = 1
+    LARGEST = 2
+    MEAN = 3  # weighted by the parts' weights
+    PLAIN_MEAN = 4
+    WARD = 5
+
+
+class MeanForm(IntEnum):
+    """What of a cluster's vectors its distances follow from, so that no matrix is needed."""
+
+    NONE = 0
+    MEANS = 1  # the means alone
+    SPREADS = 2  # the means and the mean squared distance inside each cluster
+
+
+@dataclass(frozen=True, kw_only=True)
 class Criterion:
-    """How the distance of two clusters follows from the distances of their objects."""
+    """How the distance of two clusters follows from the distances of their objects, and what engines need to know."""
 
     name: str
-    reduction: np.ufunc  # minimum, maximum or add
-    equal_parts: bool  # the parts of a group count alike, whatever their sizes
-    offset: bool  # take off the spread inside both clusters: the distance of two representatives
-    by_size: bool  # multiply by |p||q|/(|p|+|q|)
-    reducible: bool  # a join never comes closer to a third cluster than the nearer of its parts was
     formula: str
     source: str
+    reduction: np.ufunc  # minimum, maximum or add
+    equal_parts: bool = False  # the parts of a group count alike, whatever their sizes
+    offset: bool = False  # take off the spread inside both clusters: the distance of two representatives
+    by_size: bool = False  # multiply by |p||q|/(|p|+|q|)
+    reducible: bool = True  # a join never comes closer to a third cluster than the nearer of its parts was
+    radius: Radius
+    mean_form: MeanForm = MeanForm.NONE
 
     @property
     def geometric(self) -> bool:
@@ -52,22 +74,67 @@ class Criterion:
 
 
 _ROWS = (
-    Criterion("single", np.minimum, False, False, False, True, "min d(i, j)", "Sneath 1957"),
-    Criterion("complete", np.maximum, False, False, False, True, "max d(i, j)", "Lance and Williams 1967"),
-    Criterion("average", np.add, False, False, False, True, "mean of d(i, j)", "Sokal and Michener 1958"),
-    Criterion("weighted", np.add, True, False, False, True, "plain mean of the parts' distances", "McQuitty 1966"),
-    Criterion("centroid", np.add, False, True, False, False, "||m_p - m_q||^2, m the mean", "Gower 1967"),
     Criterion(
-        "median",
-        np.add,
-        True,
-        True,
-        False,
-        False,
-        "||m_p - m_q||^2, m the mean of the parts' m",
-        "Gower 1967",
+        name="single",
+        formula="min d(i, j)",
+        source="Sneath 1957",
+        reduction=np.minimum,
+        radius=Radius.SMALLEST,
     ),
-    Criterion("ward", np.add, False, True, True, True, "|p||q|/(|p|+|q|) ||m_p - m_q||^2", "Ward 1963"),
+    Criterion(
+        name="complete",
+        formula="max d(i, j)",
+        source="Lance and Williams 1967",
+        reduction=np.maximum,
+        radius=Radius.LARGEST,
+    ),
+    Criterion(
+        name="average",
+        formula="mean of d(i, j)",
+        source="Sokal and Michener 1958",
+        reduction=np.add,
+        radius=Radius.MEAN,
+        mean_form=MeanForm.SPREADS,
+    ),
+    Criterion(
+        name="weighted",
+        formula="plain mean of the parts' distances",
+        source="McQuitty 1966",
+        reduction=np.add,
+        equal_parts=True,
+        radius=Radius.PLAIN_MEAN,
+    ),
+    Criterion(
+        name="centroid",
+        formula="||m_p - m_q||^2, m the mean",
+        source="Gower 1967",
+        reduction=np.add,
+        offset=True,
+        reducible=False,
+        radius=Radius.NONE,
+        mean_form=MeanForm.MEANS,
+    ),
+    Criterion(
+        name="median",
+        formula="||m_p - m_q||^2, m the mean of the parts' m",
+        source="Gower 1967",
+        reduction=np.add,
+        equal_parts=True,
+        offset=True,
+        reducible=False,
+        radius=Radius.NONE,
+        mean_form=MeanForm.MEANS,
+    ),
+    Criterion(
+        name="ward",
+        formula="|p||q|/(|p|+|q|) ||m_p - m_q||^2",
+        source="Ward 1963",
+        reduction=np.add,
+        offset=True,
+        by_size=True,
+        radius=Radius.WARD,
+        mean_form=MeanForm.MEANS,
+    ),
 )
 
 CRITERIA: dict[str, Criterion] = {row.name: row for row in _ROWS}

@@ -24,7 +24,7 @@ class Links(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """The clusters that one step joins, group after group; the first of a group lends it its index."""
+    """The clusters that one step joins, group after group; a group goes by the index of its first part."""
 
     parts: Indices  # clusters, sorted inside each group
     starts: Indices  # where each group begins in parts

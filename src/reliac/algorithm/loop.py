@@ -21,7 +21,7 @@ def step_by_step(problem: Problem, engine: SteppingEngine, level: int) -> Iterat
     while engine.n_clusters > stop.n_clusters and level < stop.max_level:
         links = reliable_links(engine.nearest(), n)
         links = smallest_share(links, problem.alpha, problem.tie_factor)
-        links = links.take(problem.heights(links.distance) <= stop.max_distance)
+        links = links.take(problem.allows(links.distance))
         if problem.tie_tolerance:
             links = level_out(links, n)
         links = joining_links(links, n).take(slice(0, engine.n_clusters - stop.n_clusters))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -16,52 +15,29 @@ import numpy as np
 from ..api import cluster
 from ..errors import Interrupted, explain
 from ..evaluate import compare_strategies
+from ..files import delimited
 from ..input.numbers import Names
 from ..input.options import check_count, check_number
 from ..tree.clustertree import ClusterTree
 from ..tree.storage import holds_tree, read
 from ..tree.views import level_rows
 from .columns import Choices, Table
-from .reading import called, extension, opened, read_stream
-from .targets import form_of_table, kind_of_output
-from .writers import (
-    aligned,
-    delimited,
+from .options import OF_A_CUT, OF_A_RUN, Asked
+from .outputs import (
+    FORMATS,
+    Format,
+    asked_format,
+    asked_table,
     outlier_rows,
     picture,
-    rendered,
     score_line,
-    shortened,
-    with_names,
+    suffix_of,
     write_output,
 )
+from .reading import called, extension, opened, read_stream
+from .terminal import ROWS_DRAWN, aligned, is_terminal, say, shortened, show_table
 
 SAVED_TREES = (".reliac", ".json")
-
-#: Options of the command line by the names that cluster() has for them.
-_RUN_OPTIONS = {
-    "criterion": "criterion",
-    "metric": "metric",
-    "alpha": "alpha",
-    "tie_tolerance": "tie_tolerance",
-    "engine": "engine",
-    "jobs": "n_jobs",
-    "checkpoint": "checkpoint",
-    "stop_clusters": "n_clusters",
-    "max_level": "max_level",
-    "max_distance": "max_distance",
-}
-#: Options that make labels of more than one cluster.
-_CUTS = ("clusters", "level", "distance", "stop_clusters", "max_level", "max_distance")
-_INPUT_OPTIONS = (
-    "format",
-    "header",
-    "name_column",
-    "label_column",
-    "weights_column",
-    "skip_column",
-    "standardize",
-)
 
 
 class Result(NamedTuple):
@@ -74,73 +50,70 @@ class Result(NamedTuple):
 # --- commands ---
 
 
-def run_cluster(args: Namespace) -> int:
+def run_cluster(asked: Asked) -> int:
     """Cluster a file, write what was asked for, and tell the scores where classes are known."""
-    kind = kind_of_output(args, cut=bool(_given(args, (*_CUTS, "label_column"))))
+    form = asked_format(asked, cut=bool(asked.label_column or asked.given(OF_A_CUT)))
     try:
-        tree, classes = _make_tree(args)
+        tree, classes = _make_tree(asked)
     except Interrupted as stopped:
-        return _save_partial(stopped, args, kind)
-    if args.clusters is None and classes is not None and not _given(args, _CUTS):
-        args.clusters = len(np.unique(classes))
-    _check_cut(args, tree.n_objects, tree.n_clusters, tree.n_levels)
-    if kind == "z" and tree.n_clusters > 1:
+        return _save_partial(stopped, asked, form)
+    if asked.clusters is None and classes is not None and not asked.given(OF_A_CUT):
+        asked.clusters = len(np.unique(classes))
+    _check_cut(asked, tree.n_objects, tree.n_clusters, tree.n_levels)
+    if form and form.needs_root and tree.n_clusters > 1:
         given = f"The run stopped with {tree.n_clusters} clusters, and a linkage matrix has room for one tree only"
         raise ValueError(explain(given, "trees that end with one cluster", "stop later, or write --to tree"))
-    labels = tree.labels(args.clusters, level=args.level, distance=args.distance)
-    if kind == "summary":
-        write_output(f"{tree!r}\n", args.out)
-        _say("--clusters K gives K clusters, --out FILE.reliac keeps the tree; see reliac cluster --help")
+    labels = tree.labels(asked.clusters, level=asked.level, distance=asked.distance)
+    if form is None:
+        write_output(f"{tree!r}\n", asked.out)
+        say("--clusters K gives K clusters, --out FILE.reliac keeps the tree; see reliac cluster --help")
     else:
-        suffix = Path(args.out or "-").suffix.lower()
-        write_output(rendered(kind, tree, labels, suffix), args.out)
-    if args.plot:
-        shown = args.clusters if args.clusters and args.clusters <= min(60, tree.n_objects) else None
-        write_output(picture(lambda: tree.plot(color_clusters=shown), args.plot), args.plot)
+        write_output(form.render(tree, labels, suffix_of(asked)), asked.out)
+    if asked.plot:
+        shown = asked.clusters if asked.clusters and asked.clusters <= min(60, tree.n_objects) else None
+        write_output(picture(lambda: tree.plot(color_clusters=shown), asked.plot), asked.plot)
     if classes is not None:
-        _say(score_line(classes, labels))
+        say(score_line(classes, labels))
     return 0
 
 
-def run_levels(args: Namespace) -> int:
+def run_levels(asked: Asked) -> int:
     """Show every level."""
-    form = form_of_table(args)
-    rows = [["" if cell is None else cell for cell in row] for row in level_rows(_make_tree(args).tree)]
-    return _show(args, form, ("level", "clusters", "joins", "smallest distance", "largest distance"), rows)
+    form = asked_table(asked)
+    rows = [["" if cell is None else cell for cell in row] for row in level_rows(_make_tree(asked).tree)]
+    return _show(asked, form, ("level", "clusters", "joins", "smallest distance", "largest distance"), rows)
 
 
-def run_outliers(args: Namespace) -> int:
+def run_outliers(asked: Asked) -> int:
     """Show the objects by the level at which they join, the last first."""
-    form = form_of_table(args)
-    if args.top is not None:
-        check_count("--top", args.top, 1, math.inf, "leave it out for all objects")
-    rows = outlier_rows(_make_tree(args).tree)
-    return _show(args, form, ("name", "level", "score"), rows[: args.top])
+    form = asked_table(asked)
+    if asked.top is not None:
+        check_count("top", asked.top, 1, math.inf, "leave it out for all objects")
+    rows = outlier_rows(_make_tree(asked).tree)
+    return _show(asked, form, ("name", "level", "score"), rows[: asked.top])
 
 
-def run_mst(args: Namespace) -> int:
+def run_mst(asked: Asked) -> int:
     """Write the edges of a minimum spanning tree."""
-    form = form_of_table(args, default="csv")
-    tree = _make_tree(args, criterion="single").tree
+    form = asked_table(asked, default="csv")
+    tree = _make_tree(asked, criterion="single").tree
     edges = tree.spanning_tree()
     ends = tree.object_names[edges.pairs]
     columns = (ends[:, 0], ends[:, 1], edges.weights, edges.levels)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    return _show(args, form, ("i", "j", "weight", "level"), rows)
+    return _show(asked, form, ("i", "j", "weight", "level"), rows)
 
 
-def run_compare(args: Namespace) -> int:
+def run_compare(asked: Asked) -> int:
     """Compare the standard strategy, the reliable one and any between."""
-    form = form_of_table(args)
-    with opened(args.file) as stream:
-        table = _read(args, stream)
+    form = asked_table(asked)
+    with opened(asked.file) as stream:
+        table = _read(asked, stream)
     rows = compare_strategies(
         table.numbers,
         table.labels,
-        alphas=args.alphas or [0.0, 1.0],
-        n_clusters=args.clusters,
         weights=table.weights,
-        **_run_options(args),
+        **_run_options(asked),
     )
     columns = ["strategy", "levels", "seconds"]
     cells: list[list[Any]] = [[row.name, row.n_levels, round(row.seconds, 3)] for row in rows]
@@ -151,18 +124,18 @@ def run_compare(args: Namespace) -> int:
         columns += ["agreement", "cluster sizes"]
         cells = [[*c, _rounded(r.agreement), shortened(r.sizes)] for c, r in zip(cells, rows, strict=True)]
     else:
-        _say("--clusters K, or --label-column C, also compares the clusters")
-    return _show(args, form, columns, cells)
+        say("--clusters K, or --label-column C, also compares the clusters")
+    return _show(asked, form, columns, cells)
 
 
-def run_info(args: Namespace) -> int:
+def run_info(asked: Asked) -> int:
     """Show a saved tree and facts of its file."""
-    with opened(args.file) as stream:
+    with opened(asked.file) as stream:
         data = stream.read()
-    tree, header = read(ClusterTree, data, called(args.file))
+    tree, header = read(ClusterTree, data, called(asked.file))
     form = f"tree file, format version {header['version']}, checksum correct" if header else "JSON text"
     facts = [
-        ("file", f"{called(args.file)}: {len(data):,} bytes, {form}"),
+        ("file", f"{called(asked.file)}: {len(data):,} bytes, {form}"),
         ("names", "none, rows are numbered from 0" if tree.names is None else shortened(tree.names.tolist())),
         ("weights", "all 1" if (tree.weights == 1).all() else f"{tree.weights.min():g} to {tree.weights.max():g}"),
         ("spanning tree", "no" if tree.object_pairs is None else f"{len(tree.object_pairs)} edges"),
@@ -171,39 +144,47 @@ def run_info(args: Namespace) -> int:
     return 0
 
 
-def run_demo(args: Namespace) -> int:
+def run_demo(asked: Asked) -> int:
     """Take the tour."""
     from .demo import tour
 
-    return tour(args.out)
+    return tour(asked.out)
 
 
-def run_reproduce(args: Namespace) -> int:
+def run_reproduce(asked: Asked) -> int:
     """Run the paper's experiments and write the report; on Ctrl-C, what was done."""
     from ..reproduction import Stopped, reproduce
 
     command = shlex.join(
         [
             *("reliac", "reproduce"),
-            *(["--datasets", *args.datasets] if args.datasets else []),
-            *("--out", args.out),
-            *(["--folder", args.folder] if args.folder else []),
+            *(["--datasets", *asked.datasets] if asked.datasets else []),
+            *("--out", asked.out),
+            *(["--folder", asked.folder] if asked.folder else []),
         ]
     )
     try:
-        report = reproduce(args.datasets, args.out, args.folder, _say, command=command)
+        report = reproduce(asked.datasets, asked.out, asked.folder, say, command=command)
     except Stopped as stopped:
         done = any(cell.ours is not None for cell in stopped.report.cells)
-        where = f"what was done is in {Path(args.out) / 'report.html'}" if done else "nothing was done yet"
-        _say(f"stopped by Ctrl-C; {where}")
-        _say(str(stopped.report))
+        where = f"what was done is in {Path(asked.out) / 'report.html'}" if done else "nothing was done yet"
+        say(f"stopped by Ctrl-C; {where}")
+        say(str(stopped.report))
         return 130
-    _say(f"the report is in {Path(args.out) / 'report.html'} ({dict(report.facts)['time'].split(', ')[-1]})")
+    say(f"the report is in {Path(asked.out) / 'report.html'} ({dict(report.facts)['time'].split(', ')[-1]})")
     write_output(f"{report}\n", None)
     return 0
 
 
-COMMANDS: dict[str, Callable[[Namespace], int]] = {
+def run_completion(asked: Asked) -> int:
+    """Print what a shell has to read to complete commands, options and names."""
+    from .parser import completion_script
+
+    write_output(completion_script(asked.shell), None)
+    return 0
+
+
+COMMANDS: dict[str, Callable[[Asked], int]] = {
     "cluster": run_cluster,
     "levels": run_levels,
     "outliers": run_outliers,
@@ -212,74 +193,75 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "info": run_info,
     "demo": run_demo,
     "reproduce": run_reproduce,
+    "completion": run_completion,
 }
 
 
 # --- from a file to a tree ---
 
 
-def _make_tree(args: Namespace, **fixed: Any) -> Result:
+def _make_tree(asked: Asked, **fixed: Any) -> Result:
     """Read FILE and cluster it, or load the tree that it holds."""
-    with opened(args.file) as stream:
-        if extension(args.file) in SAVED_TREES or (args.format is None and holds_tree(stream)):
-            _check_no_run(args)
-            result = Result(read(ClusterTree, stream.read(), called(args.file)).tree, None)
+    with opened(asked.file) as stream:
+        if extension(asked.file) in SAVED_TREES or (asked.format is None and holds_tree(stream)):
+            _check_no_run(asked)
+            result = Result(read(ClusterTree, stream.read(), called(asked.file)).tree, None)
             table = None
         else:
-            table = _read(args, stream)
+            table = _read(asked, stream)
     if table is not None:
         n = len(table.numbers) if table.numbers.ndim == 2 else (1 + math.isqrt(1 + 8 * table.numbers.size)) // 2
-        _check_cut(args, n, getattr(args, "stop_clusters", None) or 1, max(n - 1, 0))
+        _check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
         try:
-            tree = cluster(table.numbers, weights=table.weights, **_run_options(args) | fixed)
+            tree = cluster(table.numbers, weights=table.weights, **_run_options(asked) | fixed)
         except Interrupted as stopped:
             raise Interrupted(with_names(stopped.tree, table.names), stopped.note) from None
         result = Result(with_names(tree, table.names), table.labels)
-    if args.verbose:
-        _say(repr(result.tree), prefix="")
+    if asked.verbose:
+        say(repr(result.tree), prefix="")
     return result
 
 
-def _check_no_run(args: Namespace) -> None:
+def _check_no_run(asked: Asked) -> None:
     """Refuse options of a run where there is a tree already."""
-    useless = [option.replace("_", "-") for option in _given(args, (*_RUN_OPTIONS, *_INPUT_OPTIONS))]
+    useless = [asked.typed(option) for option in asked.given(OF_A_RUN)]
     if useless:
         raise ValueError(
             explain(
-                f"--{', --'.join(useless)} with the saved tree {called(args.file)}",
+                f"{', '.join(useless)} with the saved tree {called(asked.file)}",
                 "options that cut or write the tree",
                 "leave them out, or start from the data again",
             )
         )
 
 
-def _check_cut(args: Namespace, n: int, fewest: int, levels: int) -> None:
+def _check_cut(asked: Asked, n: int, fewest: int, levels: int) -> None:
     """Refuse a cut that cannot be, as soon as that is known, by the name it was typed with."""
-    if getattr(args, "clusters", None) is not None:
-        check_count("--clusters", args.clusters, min(fewest, n), n, f"ask for no more clusters than the {n} objects")
-    if getattr(args, "level", None) is not None:
-        check_count("--level", args.level, 0, levels, f"look at the levels first: reliac levels {args.file}")
-    if getattr(args, "distance", None) is not None:
-        check_number("--distance", args.distance, 0.0, math.inf, f"look at the levels first: reliac levels {args.file}")
+    if asked.clusters is not None:
+        check_count("clusters", asked.clusters, min(fewest, n), n, f"ask for no more clusters than the {n} objects")
+    if asked.level is not None:
+        check_count("level", asked.level, 0, levels, f"look at the levels first: reliac levels {asked.file}")
+    if asked.distance is not None:
+        check_number("distance", asked.distance, 0.0, math.inf, f"look at the levels first: reliac levels {asked.file}")
 
 
-def _read(args: Namespace, stream: BinaryIO) -> Table:
+def _read(asked: Asked, stream: BinaryIO) -> Table:
     """Read the table that the user speaks of."""
-    distances = str(args.metric).lower() == "precomputed"
-    if args.standardize and distances:
+    distances = str(asked.metric).lower() == "precomputed"
+    if asked.standardize and distances:
         raise ValueError(
             explain("--standardize with distances", "--standardize with vectors", "leave out one of the two")
         )
     choices = Choices(
-        header=args.header,
-        name_column=args.name_column,
-        label_column=args.label_column,
-        weights_column=args.weights_column,
-        skip_columns=args.skip_column or (),
+        header=asked.header,
+        name_column=asked.name_column,
+        label_column=asked.label_column,
+        weights_column=asked.weights_column,
+        skip_columns=asked.skip_column or (),
         distances=distances,
     )
-    table = read_stream(stream, args.file, args.format, choices)
-    return replace(table, numbers=standardized(table.numbers)) if args.standardize else table
+    table = read_stream(stream, asked.file, asked.format, choices)
+    return replace(table, numbers=standardized(table.numbers)) if asked.standardize else table
 
 
 def standardized(numbers: Any) -> Any:
@@ -289,47 +271,45 @@ def standardized(numbers: Any) -> Any:
     return centred / np.where(deviation > 0, deviation, 1.0)
 
 
-def _run_options(args: Namespace) -> dict[str, Any]:
+def _run_options(asked: Asked) -> dict[str, Any]:
     """Return what the user asked for, by the names that cluster() has for it."""
-    options = {name: getattr(args, option, None) for option, name in _RUN_OPTIONS.items()}
-    options["progress"] = True if args.progress or sys.stderr.isatty() else None
-    return {name: value for name, value in options.items() if value is not None}
+    shown = {"progress": True} if asked.progress or is_terminal(sys.stderr) else {}
+    return asked.arguments() | shown
 
 
-def _given(args: Namespace, options: Iterable[str]) -> list[str]:
-    """Return which of the options the user gave."""
-    values = {name: getattr(args, name, None) for name in options}
-    return [name for name, value in values.items() if value is not None and value is not False]
+def with_names(tree: ClusterTree, names: Names | None) -> ClusterTree:
+    """Return the tree with names for its objects."""
+    return tree if names is None else replace(tree, names=names)
 
 
 # --- from a tree to a file ---
 
 
-def _save_partial(stopped: Interrupted, args: Namespace, kind: str) -> int:
+def _save_partial(stopped: Interrupted, asked: Asked, form: Format | None) -> int:
     """Keep the levels done before Ctrl-C: in the file asked for if it is to hold a tree, else beside it."""
     tree = stopped.tree
     told = f"stopped by Ctrl-C at level {tree.n_levels} with {tree.n_clusters} clusters left"
     told += f"; {stopped.note}" if stopped.note else ""
-    if args.out in (None, "-"):
-        _say(f"{told}; nothing saved (--out FILE would have kept the levels done)")
+    if asked.out in (None, "-"):
+        say(f"{told}; nothing saved (--out FILE would have kept the levels done)")
         return 130
-    target = args.out if kind in ("tree", "json") else f"{args.out}.partial.reliac"
-    write_output(rendered("json" if kind == "json" else "tree", tree), target)
-    _say(f"{told}; the levels done are in {target}")
+    same = form is not None and form.loadable
+    target = asked.out if same else f"{asked.out}.partial.reliac"
+    write_output((form if form and same else FORMATS["tree"]).render(tree, None, ""), target)
+    say(f"{told}; the levels done are in {target}")
     return 130
 
 
 # --- text ---
 
 
-def _say(message: str, prefix: str = "reliac: ") -> None:
-    print(f"{prefix}{message}", file=sys.stderr)
-
-
-def _show(args: Namespace, form: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
-    """Write a table as text, csv or tsv."""
+def _show(asked: Asked, form: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """Write a table as text, csv or tsv; as text on a terminal it is drawn."""
+    if form == "text" and asked.out in (None, "-") and is_terminal(sys.stdout) and len(rows) <= ROWS_DRAWN:
+        show_table(columns, rows)
+        return 0
     table = aligned(columns, rows) if form == "text" else delimited(columns, rows, "\t" if form == "tsv" else ",")
-    write_output(table, args.out)
+    write_output(table, asked.out)
     return 0
 
 

@@ -14,7 +14,9 @@ from ..api import cluster
 from ..evaluate import compare_strategies
 from ..input.numbers import Names
 from ..tree.clustertree import ClusterTree
-from .writers import aligned, outlier_rows, picture, rendered, score_line, shortened, with_names, write_output
+from .commands import with_names
+from .outputs import FORMATS, outlier_rows, picture, score_line, write_output
+from .terminal import aligned, is_terminal, say, shortened, show_parts
 
 OUTLIERS_SHOWN = 5
 
@@ -39,7 +41,10 @@ def tour(folder: str | None) -> int:
     if folder is not None:
         parts.append(_files(trees["ward"], Path(folder)))
     parts.append(_next(folder))
-    write_output("\n\n".join(parts) + "\n", None)
+    if is_terminal(sys.stdout):
+        show_parts(parts)
+    else:
+        write_output("\n\n".join(parts) + "\n", None)
     return 0
 
 
@@ -98,15 +103,15 @@ def _files(tree: ClusterTree, folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     labels = tree.labels(3)
     files: dict[str, bytes | str] = {
-        "labels.csv": rendered("labels", tree, labels, ".csv"),
-        "iris.reliac": rendered("tree", tree),
-        "iris.nwk": rendered("newick", tree),
+        "labels.csv": FORMATS["labels"].render(tree, labels, ".csv"),
+        "iris.reliac": FORMATS["tree"].render(tree, labels, ""),
+        "iris.nwk": FORMATS["newick"].render(tree, labels, ""),
     }
     if find_spec("matplotlib") is not None:
         files["dendrogram.png"] = picture(lambda: tree.plot(color_clusters=3), "dendrogram.png")
         files["levels.png"] = picture(tree.plot_levels, "levels.png")
     else:
-        print("reliac: no pictures, as matplotlib is not installed: pip install 'reliac[plot]'", file=sys.stderr)
+        say("no pictures, as matplotlib is not installed: pip install 'reliac[plot]'")
     for name, content in files.items():
         write_output(content, str(folder / name))
     return _titled(f"Files in {folder}:", ", ".join(files))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +17,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, unknown_name
+from ..errors import explain, need, unknown_name
 from ..files import check_source
-from ..input.numbers import MISSING, Names, is_number
-from ..tree.exports import need
+from ..input.numbers import Names
 from .columns import Choices, Sheet, Table, check_no_gaps, make_table
+from .delimited import read_delimited
 
 FORMATS = ("csv", "tsv", "parquet", "npy", "npz")
 EXTENSIONS = {f".{name}": name for name in FORMATS} | {".tab": "tsv", ".pq": "parquet"}
@@ -30,20 +29,6 @@ EXTENSIONS = {f".{name}": name for name in FORMATS} | {".tab": "tsv", ".pq": "pa
 #: The first bytes of the binary formats.
 MAGIC = {b"\x93NUM": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet"}
 GZIP = b"\x1f\x8b"
-
-#: What can part the cells of a line, the first that fits first; spaces may come in runs.
-DELIMITERS = (";", "\t", ",", "|", " ")
-KNOWN_DELIMITERS = "comma, semicolon, tab, | or spaces"
-
-#: A cell in quotes, which may hold delimiters and line ends.
-QUOTED = re.compile(r'(?:^|(?<=[;\t,| \n]))"[^"]*(?:""[^"]*)*"?')
-
-#: A number as spreadsheets write it where the semicolon parts the cells.
-DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
-
-#: Rows below the first line that are looked at to tell whether it is a header, and bytes to find the delimiter.
-ROWS_LOOKED_AT = 1000
-BYTES_LOOKED_AT = 2**16
 
 
 def read_table(source: str, file_format: str | None = None, choices: Choices | None = None) -> Table:
@@ -63,8 +48,16 @@ def read_stream(stream: BinaryIO, source: str, file_format: str | None = None, c
     kind = file_format or EXTENSIONS.get(extension(source)) or _sniffed(stream)
     if kind in ("npy", "npz"):
         return _read_arrays(stream, source, choices)
-    sheet = _read_parquet(stream, source) if kind == "parquet" else _read_text(stream, kind, source, choices)
-    return make_table(sheet, choices)
+    if kind == "parquet":
+        return make_table(_read_parquet(stream, source), choices)
+    try:
+        return read_delimited(stream, kind, called(source), choices)
+    except UnicodeDecodeError as error:
+        advice = "save it as UTF-8, or say what it is with --format"
+        raise ValueError(_unreadable(source, kind, error, advice)) from None
+    except csv.Error as error:
+        advice = "look at that line, or say what the file is with --format"
+        raise ValueError(_unreadable(source, kind, error, advice)) from None
 
 
 # --- opening ---
@@ -114,136 +107,6 @@ def called(source: str) -> str:
 
 def _unreadable(source: str, kind: str, error: Exception, advice: str) -> str:
     return explain(f"{called(source)} cannot be read as {kind} ({error})", ", ".join(FORMATS), advice)
-
-
-# --- text ---
-
-
-def _read_text(stream: BinaryIO, kind: str, source: str, choices: Choices) -> Sheet:
-    rows, lines = _rows_of_text(stream, kind, source)
-    if not rows:
-        raise ValueError(
-            explain(f"{called(source)} is empty", "at least one row of numbers", "check where it comes from")
-        )
-    header = _looks_like_header(rows, choices) if choices.header is None else choices.header
-    body, lines = (rows[1:], lines[1:]) if header else (rows, lines)
-    if not body:
-        raise ValueError(
-            explain(
-                f"{called(source)} holds a header and no rows",
-                "at least one row below the header",
-                "pass --no-header if the first line is a row",
-            )
-        )
-    width = len(body[0])
-    titles = [cell.strip() for cell in rows[0]] if header else []
-    if len(titles) == width - 1:  # R leaves out the title of the row names
-        titles = ["", *titles]
-    for line, row in zip([1, *lines], [titles or body[0], *body], strict=True):
-        if len(row) != width:
-            raise ValueError(
-                explain(
-                    f"{called(source)}: line {line} has {len(row)} cells, line {lines[0]} has {width}",
-                    "the same number of cells in every line",
-                    f"correct that line, or check the delimiter ({KNOWN_DELIMITERS})",
-                )
-            )
-    unnamed_first = header and width > 1 and not titles[0] and any(titles)
-    columns = [title or str(place) for place, title in enumerate(titles, 1)] or list(map(str, range(1, width + 1)))
-    cells = [list(column) for column in zip(*body, strict=True)]
-    return Sheet(columns, cells, lines, header, 0 if unnamed_first else None)
-
-
-def _rows_of_text(stream: BinaryIO, kind: str, source: str) -> tuple[list[list[str]], list[int]]:
-    """Return the rows that are not blank, and the line at which each starts (a quoted cell may span lines)."""
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    delimiter = "\t" if kind == "tsv" else _delimiter(stream)
-    next_line = 1
-    with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-        reader = _parsed(text, delimiter)
-        try:
-            for row in reader:
-                if len(row) > 1 or (row and row[0].strip()):
-                    rows.append(_with_points(row) if delimiter == ";" else row)
-                    lines.append(next_line)
-                next_line = reader.line_num + 1
-        except UnicodeDecodeError as error:
-            advice = "save it as UTF-8, or say what it is with --format"
-            raise ValueError(_unreadable(source, kind, error, advice)) from None
-        except csv.Error as error:
-            advice = f"look at line {next_line}, or say what the file is with --format"
-            raise ValueError(_unreadable(source, kind, error, advice)) from None
-    return rows, lines
-
-
-def _parsed(text: Iterable[str], delimiter: str) -> Any:
-    """Return a reader of rows; spaces may come in runs, and before and after the cells."""
-    if delimiter == " ":
-        lines = (line.strip() + "\n" for line in text)
-        return csv.reader(lines, delimiter=" ", skipinitialspace=True)
-    return csv.reader(text, delimiter=delimiter)
-
-
-def _delimiter(stream: BinaryIO) -> str:
-    """Return the mark that occurs equally often in every line, outside quotes; a header may have one less, as in R.
-
-    Where none does, the one that most lines have: reading then tells which line is wrong.
-    """
-    sample = stream.read(BYTES_LOOKED_AT)
-    stream.seek(0)
-    text = QUOTED.sub('""', sample.decode("utf-8-sig", "replace"))
-    lines = [line.strip(" \r") for line in text.split("\n") if line.strip()]
-    lines = lines[:-1] if len(sample) == BYTES_LOOKED_AT and len(lines) > 1 else lines
-    if not lines:
-        return ","
-    counts = {
-        mark: [len(re.findall(re.escape(mark) + "+" * (mark == " "), line)) for line in lines] for mark in DELIMITERS
-    }
-    for mark, (first, *below) in counts.items():
-        usual = below[0] if below else first
-        if usual and set(below) <= {usual} and first in (usual, usual - 1):
-            _check_commas(mark, first, lines)
-            return mark
-    most = max(DELIMITERS[:-1], key=lambda mark: sum(map(bool, counts[mark])))
-    return most if any(counts[most]) else ","
-
-
-def _check_commas(mark: str, first: int, lines: list[str]) -> None:
-    """Refuse lines like 1,000 below a single title: the comma may part thousands, decimals or cells."""
-    if mark == "," and not first and all(map(DECIMAL_COMMA.fullmatch, lines[1:])):
-        raise ValueError(
-            explain(
-                f"Lines like {lines[1]!r} below the single title {lines[0]!r}",
-                "a title for every column, and numbers without commas",
-                "write the numbers without commas, or give both columns a title",
-            )
-        )
-
-
-def _with_points(row: list[str]) -> list[str]:
-    """Write 1,5 as 1.5."""
-    return [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in row]
-
-
-def _looks_like_header(rows: list[list[str]], choices: Choices) -> bool:
-    """Tell whether the first line holds titles: some cell is not a number, and the column below is numbers."""
-    first, below = [cell.strip() for cell in rows[0]], rows[1 : 1 + ROWS_LOOKED_AT]
-    text = [cell.lower() not in MISSING and not is_number(cell) for cell in first]
-    if not below:
-        return all(text)
-    if not any(text):  # ",101,102" above distances: the corner over two sets of numeric names
-        return choices.distances and not first[0] and bool(below[0][0].strip())
-    if len(first) == len(below[0]) - 1 or choices.columns & set(first):
-        return True
-    columns = zip(*below, strict=False)
-    return any(is_text and _mostly_numbers(column) for is_text, column in zip(text, columns, strict=False))
-
-
-def _mostly_numbers(cells: Sequence[str]) -> bool:
-    """Tell whether most cells that hold anything hold a number; a few mistakes do not change what a column is."""
-    found = [is_number(cell) for cell in cells if cell.strip().lower() not in MISSING]
-    return 2 * sum(found) > len(found)
 
 
 # --- Parquet, NPY, NPZ ---

@@ -1,30 +1,34 @@
-"""Downloads: whole or not at all, with retries, a time limit and a progress line; nothing here touches the disk."""
+"""Downloads by pooch: it asks again, checks the SHA-256, and moves a file to its place in the cache once it is whole.
+
+What is added here: what a server sends is unpacked before its content is checked, answers that will not get better
+are not asked for again, and the reasons are told in words.
+"""
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urlsplit
 
-from ..errors import DatasetError, explain
+from ..errors import DatasetError, explain, need
 from ..input.options import check_count, check_number
-from ..run.progress import ProgressLine
-from .unpacking import GZIP, LARGEST
+from .unpacking import LARGEST
 
-CHUNK = 2**16
+#: The most bytes of one piece of an answer.
+BYTES_OF_A_PIECE = 2**16
 
 #: Bytes a second, below which an answer that has outlived the time limit counts as stuck.
 SLOWEST = 1024
 
-#: Seconds before the second attempt; twice as long before every further one.
-PAUSE = 0.5
+#: Seconds before a bar is shown: what is quickly done needs none.
+SECONDS_WITHOUT_BAR = 1.0
 
 #: Answers of a server that may be other ones a moment later.
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -46,8 +50,7 @@ class Access:
 
     folder: Path | None
     download: bool
-    report: Callable[[Received], None]
-    close: Callable[[], None]
+    progress: bool | Callable[[Received], None] | None
     timeout: float
     attempts: int
     mirror: str | None
@@ -62,11 +65,11 @@ class Access:
 
 
 class NoAnswer(Exception):
-    """A download failed; ``passing`` tells whether another attempt makes sense."""
+    """A download failed, and another attempt would fail as well."""
 
-    def __init__(self, reason: str, passing: bool) -> None:
-        super().__init__(reason)
-        self.passing = passing
+
+class NoAnswerYet(NoAnswer, ValueError):
+    """A download failed, and another attempt may succeed; pooch asks again after a ValueError."""
 
 
 def make_access(folder: Any, download: bool, progress: Any, timeout: Any, attempts: Any, mirror: Any) -> Access:
@@ -81,107 +84,121 @@ def make_access(folder: Any, download: bool, progress: Any, timeout: Any, attemp
     if server is not None and urlsplit(str(server)).scheme not in ("http", "https"):
         allowed = "the address of a server, with http:// or https://"
         raise ValueError(explain(f"mirror={server!r}", allowed, "leave it out to ask the public homes of the data"))
-    report, close = _make_reporter(progress)
+    if not callable(progress) and progress not in (None, True, False):
+        allowed = "True, False, None or a function of one argument"
+        raise TypeError(explain(f"progress={progress!r}", allowed, "pass progress=True for a bar"))
     return Access(
         place,
         bool(download),
-        report,
-        close,
+        progress,
         check_number("timeout", timeout, 0.001, math.inf, "give the seconds to wait for an answer"),
         check_count("attempts", attempts, 1, math.inf, "give how often to ask a server"),
         server,
     )
 
 
-def _make_reporter(progress: Any) -> tuple[Callable[[Received], None], Callable[[], None]]:
-    """Return what to call with every piece, and at the end; None shows a line if there is a terminal to show it on."""
-    if callable(progress):
-        return progress, (lambda: None)
-    if progress not in (None, True, False):
-        allowed = "True, False, None or a function of one argument"
-        raise TypeError(explain(f"progress={progress!r}", allowed, "pass progress=True for a bar"))
-    if progress is False or (progress is None and not (sys.stderr and sys.stderr.isatty())):
-        return (lambda _: None), (lambda: None)
-    line = ProgressLine()
+def download(url: str, target: Path, known_hash: str, unpack: Callable[[bytes], bytes], access: Access) -> bytes:
+    """Fetch a URL, unpack what it holds, keep that at ``target``, and return it; raises NoAnswer, or OSError.
 
-    def show(state: Received) -> None:
-        share = state.received / state.total if state.total else 0.0
-        of_all = f" of {state.total / 1e6:.1f}" if state.total else ""
-        text = f"{urlsplit(state.url).netloc}: {state.received / 1e6:.1f}{of_all} MB, {state.seconds:.0f} s"
-        line.show(min(share, 1.0), text, state.seconds, done=state.received == state.total)
+    ``unpack`` raises ValueError for what is not the right content, which no further attempt would change.
+    """
+    pooch = need("pooch", "data")
+    asked = 0
 
-    return show, line.close
-
-
-def download(url: str, access: Access) -> bytes:
-    """Return what a URL holds, after several attempts if need be; raises NoAnswer in the end."""
-    attempt = 0
-    while True:
-        attempt += 1
+    def fetch(url: str, place: str, _: object) -> None:
+        nonlocal asked
+        asked += 1
+        answer = _ask(url, access)
         try:
-            return _ask(url, access)
-        except NoAnswer as failure:
-            if attempt == access.attempts or not failure.passing:
-                times = f", {attempt} attempts" if attempt > 1 else ""
-                raise NoAnswer(f"{failure}{times}", False) from None
-            time.sleep(PAUSE * 2 ** (attempt - 1))
-        finally:
-            access.close()
+            content = unpack(answer)
+        except ValueError as error:
+            raise NoAnswer(f"wrong content: {error}") from None
+        os.remove(place)  # made by pooch so that nobody else can read it; a new file has the usual rights
+        Path(place).write_bytes(content)
+
+    keeper = pooch.create(
+        target.parent,
+        "",
+        registry={target.name: known_hash},
+        urls={target.name: url},
+        retry_if_failed=access.attempts - 1,
+    )
+    try:
+        with _quiet(pooch.get_logger()):
+            return Path(keeper.fetch(target.name, downloader=fetch)).read_bytes()
+    except NoAnswer as failure:
+        times = f", {asked} attempts" if asked > 1 else ""
+        raise NoAnswer(f"{failure}{times}") from None
+
+
+@contextmanager
+def _quiet(logger: Any) -> Iterator[None]:
+    """Leave it to the progress bar to tell about downloads."""
+    level = logger.level
+    logger.setLevel("WARNING")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _ask(url: str, access: Access) -> bytes:
-    """Ask a server once."""
-    from http.client import HTTPException
-    from urllib.error import HTTPError, URLError
-    from urllib.request import Request, urlopen
+    """Ask a server once, by requests, which knows about proxies and certificates."""
+    import requests
+    from urllib3 import exceptions as broken
 
     from .. import __version__
 
-    request = Request(url, headers={"User-Agent": f"reliac/{__version__}", "Accept-Encoding": "identity"})
+    handled = sys.exc_info()[1]
+    headers = {"User-Agent": f"reliac/{__version__}", "Accept-Encoding": "identity"}
     try:
-        with urlopen(request, timeout=access.timeout) as answer:
+        with requests.get(url, headers=headers, timeout=access.timeout, stream=True) as answer:
+            if not answer.ok:
+                kind = NoAnswerYet if answer.status_code in PASSING else NoAnswer
+                raise kind(f"the server said {answer.status_code} {answer.reason}")
             return _read(answer, url, access)
-    except HTTPError as error:
-        with error:
-            raise NoAnswer(f"the server said {error.code} {error.reason}", error.code in PASSING) from None
-    except TimeoutError:
-        raise NoAnswer(_no_answer_in_time(access), True) from None
-    except URLError as error:
-        if isinstance(error.reason, TimeoutError):  # not even connected: another attempt would only take as long
-            raise NoAnswer(_no_answer_in_time(access), False) from None
-        raise NoAnswer(f"the server cannot be reached ({error.reason})", False) from None
-    except (HTTPException, ConnectionError) as error:
-        reason = f"the connection broke off ({str(error) or type(error).__name__})"
-        raise NoAnswer(reason, True) from None
-    except OSError as error:
-        raise NoAnswer(f"the server cannot be reached ({error})", False) from None
+    except requests.ConnectTimeout:  # not even connected: another attempt would only take as long
+        raise NoAnswer(f"no answer within {access.timeout:g} s") from None
+    except (requests.ReadTimeout, broken.ReadTimeoutError):
+        raise NoAnswerYet(f"no answer within {access.timeout:g} s") from None
+    except (requests.RequestException, broken.HTTPError) as error:
+        first = _first_cause(error, handled)
+        if any(isinstance(part, broken.ProtocolError) for part in (error, *error.args)):
+            raise NoAnswerYet(f"the connection broke off ({first})") from None
+        raise NoAnswer(f"the server cannot be reached ({first})") from None
+
+
+def _first_cause(error: BaseException, handled: BaseException | None) -> str:
+    """Return what the innermost error says: what the libraries wrap around it repeats the address.
+
+    ``handled`` is what the caller was handling when it asked; it is no part of this.
+    """
+    while error.__context__ not in (None, handled):
+        error = error.__context__
+    return str(error) or type(error).__name__
 
 
 def _read(answer: Any, url: str, access: Access) -> bytes:
-    """Read an answer piece by piece; a short one, an endless one and a stuck one are refused."""
+    """Read an answer piece by piece, as it was sent; an endless one and a stuck one are refused."""
     announced = answer.headers.get("Content-Length", "")
     total = int(announced) if announced.isdigit() else None
-    started = time.monotonic()
-    pieces, received = [], 0
-    while piece := answer.read1(CHUNK):
-        pieces.append(piece)
-        received += len(piece)
-        seconds = time.monotonic() - started
-        access.report(Received(url, received, total, seconds))
-        if received > LARGEST:
-            raise NoAnswer(f"the answer is larger than {LARGEST:,} bytes", False)
-        if seconds > access.timeout and received < SLOWEST * seconds:
-            raise NoAnswer(f"the answer is stuck: {received:,} bytes in {seconds:.0f} s", True)
-    if total is not None and received != total:
-        raise NoAnswer(f"the answer broke off after {received:,} of {total:,} bytes", True)
-    data = b"".join(pieces)
-    if answer.headers.get("Content-Encoding", "") == "gzip" and data.startswith(GZIP):
-        try:
-            return gzip.decompress(data)
-        except (OSError, EOFError) as error:
-            raise NoAnswer(f"the answer cannot be unpacked ({error})", True) from None
-    return data
+    started, content = time.monotonic(), bytearray()
+    with _make_bar(url, total, access.progress) as bar:
+        while piece := answer.raw.read1(BYTES_OF_A_PIECE, decode_content=False):
+            content += piece
+            bar.update(len(piece))
+            seconds = time.monotonic() - started
+            if callable(access.progress):
+                access.progress(Received(url, len(content), total, seconds))
+            if len(content) > LARGEST:
+                raise NoAnswer(f"the answer is larger than {LARGEST:,} bytes")
+            if seconds > access.timeout and len(content) < SLOWEST * seconds:
+                raise NoAnswerYet(f"the answer is stuck: {len(content):,} bytes in {seconds:.0f} s")
+    return bytes(content)
 
 
-def _no_answer_in_time(access: Access) -> str:
-    return f"no answer within {access.timeout:g} s"
+def _make_bar(url: str, total: int | None, progress: Any) -> Any:
+    """Return a progress bar; for None it is shown only where there is a terminal to show it on."""
+    hidden = None if progress is None else progress is not True
+    settings = {"unit": "B", "unit_scale": True, "delay": SECONDS_WITHOUT_BAR, "disable": hidden}
+    return need("tqdm.auto", "data").tqdm(total=total, desc=urlsplit(url).netloc, **settings)

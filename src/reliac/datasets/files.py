@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urldefrag
 
 from ..errors import DatasetError, explain
-from ..files import write_atomically
+from ..files import cache_folder, write_atomically
 from .downloads import Access, NoAnswer, download
 from .unpacking import json_lines, unpack
 
@@ -18,6 +17,9 @@ UCI = "https://archive.ics.uci.edu/static/public"
 UCI_FILES = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 MNIST = ("https://ossci-datasets.s3.amazonaws.com/mnist", "https://storage.googleapis.com/cvdf-datasets/mnist")
 NEWS_FOLDER = "20news-bydate-test"
+
+#: What was tried where the packages that download are missing.
+NO_POOCH = "to download it needs pooch and tqdm, which are not installed"
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,14 @@ class DataFile:
             return f"it holds {len(data):,} bytes where {self.size:,} are expected"
         found = sha256(data).hexdigest()
         return None if found == self.sha256 else f"its SHA-256 is {found} where {self.sha256} is expected"
+
+    def unpacked(self, data: bytes) -> bytes:
+        """Unpack what a file or a server holds; raises ValueError for anything but the right content."""
+        content = unpack(data, self.member)
+        fault = self.fault(content)
+        if fault:
+            raise ValueError(fault)
+        return content
 
 
 def _uci(name: str, size: int, digest: str, archive: str, folder: str) -> DataFile:
@@ -136,20 +146,6 @@ FILES = {
 }
 
 
-def cache_folder() -> Path:
-    """Return the folder that downloads are kept in: RELIAC_CACHE, or reliac in the user's folder of caches."""
-    own, shared = os.environ.get("RELIAC_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if own:
-        return Path(own).expanduser()
-    if shared:
-        return Path(shared) / "reliac"
-    if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
-        return Path(os.environ["LOCALAPPDATA"]) / "reliac" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "reliac"
-    return Path.home() / ".cache" / "reliac"
-
-
 def content_of(file: DataFile, asked: str, access: Access) -> bytes:
     """Return what a file holds, from the folder, the cache, scikit-learn's copy or a download, the first to have it."""
     tried: list[str] = []
@@ -158,17 +154,15 @@ def content_of(file: DataFile, asked: str, access: Access) -> bytes:
         data = None if folder is None else _from_folder(file, folder, asked, tried, strict=folder != cache)
         if data is not None:
             return data
-    data = _copy_of_scikit_learn() if file.path.startswith("20news/") else None
-    if data is None or file.fault(data):
-        data = _fetched(file, access, tried) if access.download else None
+    try:
+        data = _kept_copy_of_scikit_learn(file, cache)
+        if data is None and access.download:
+            data = _fetched(file, cache, access, tried)
+    except OSError as error:
+        given = f"Data set {asked!r} is to be kept in the cache, but {cache / file.path} cannot be written ({error})"
+        raise DatasetError(explain(given, "a folder that you may write", "set RELIAC_CACHE to one")) from None
     if data is None:
         raise DatasetError(_not_at_hand(file, asked, tried, cache, access))
-    try:
-        (cache / file.path).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(cache / file.path, data)
-    except OSError as error:
-        given = f"Data set {asked!r} was found, but {cache / file.path} cannot be written ({error})"
-        raise DatasetError(explain(given, "a folder that you may write", "set RELIAC_CACHE to one")) from None
     return data
 
 
@@ -179,12 +173,11 @@ def _from_folder(file: DataFile, folder: Path, asked: str, tried: list[str], str
         if not place.is_file():
             continue
         try:
-            data = unpack(place.read_bytes(), file.member)
-            fault = file.fault(data)
-        except (OSError, ValueError) as error:
+            return file.unpacked(place.read_bytes())
+        except OSError as error:
             fault = f"it cannot be read: {error}"
-        if fault is None:
-            return data
+        except ValueError as error:
+            fault = str(error)
         if strict:
             given = f"{place} is not the file that data set {asked!r} is made of: {fault}"
             step = f"fetch it again from {file.urls[0]}, or take it away, so that it is downloaded"
@@ -195,10 +188,10 @@ def _from_folder(file: DataFile, folder: Path, asked: str, tried: list[str], str
     return None
 
 
-def _copy_of_scikit_learn() -> bytes | None:
-    """Return the test posts of 20 Newsgroups from scikit-learn's own cache, if it has them; it need not be asked to."""
+def _kept_copy_of_scikit_learn(file: DataFile, cache: Path) -> bytes | None:
+    """Return the test posts of 20 Newsgroups from scikit-learn's own cache, if it has them, and keep them in ours."""
     home = Path(os.environ.get("SCIKIT_LEARN_DATA") or "~/scikit_learn_data").expanduser()
-    if not any(home.glob("20news-bydate*.pkz")):
+    if not file.path.startswith("20news/") or not any(home.glob("20news-bydate*.pkz")):
         return None
     from sklearn.datasets import fetch_20newsgroups
 
@@ -208,25 +201,25 @@ def _copy_of_scikit_learn() -> bytes | None:
         return None
     names = [Path(name).parts[-2:] for name in found.filenames]
     texts = (text.encode("latin-1") for text in found.data)
-    return json_lines({(group, name): text for (group, name), text in zip(names, texts, strict=True)})
+    data = json_lines({(group, name): text for (group, name), text in zip(names, texts, strict=True)})
+    if file.fault(data):
+        return None
+    (cache / file.path).parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(cache / file.path, data)
+    return data
 
 
-def _fetched(file: DataFile, access: Access, tried: list[str]) -> bytes | None:
-    """Return the right content from the first of its addresses that has it."""
+def _fetched(file: DataFile, cache: Path, access: Access, tried: list[str]) -> bytes | None:
+    """Return the right content from the first of its addresses that has it; it is in the cache then."""
     for url in file.urls:
         address = access.address(url)
         try:
-            data = unpack(download(address, access), file.member)
-            fault = file.fault(data)
+            return download(address, cache / file.path, file.sha256, file.unpacked, access)
         except NoAnswer as failure:
-            fault = str(failure)
-        except ValueError as error:
-            fault = f"wrong content: {error}"
-        else:
-            if fault is None:
-                return data
-            fault = f"wrong content: {fault}"
-        tried.append(f"{address}: {fault}")
+            tried.append(f"{address}: {failure}")
+        except ImportError:
+            tried.append(NO_POOCH)
+            break
     return None
 
 
@@ -237,6 +230,8 @@ def _not_at_hand(file: DataFile, asked: str, tried: list[str], cache: Path, acce
     by_hand = f"fetch {url}, take {file.member} out of it, and put that" if packed else f"fetch {url}, and put it"
     place = file.other_paths[0] if file.other_paths else f"{file.path}.gz" if url.endswith(".gz") else file.path
     target = (access.folder or cache) / place
+    if NO_POOCH in tried:
+        by_hand = f"run pip install 'reliac[data]', or {by_hand}"
     return explain(
         f"Data set {asked!r} needs {file.path}, which is not at hand. Tried: {'; '.join(tried)}",
         "a connection to one of these servers, or the file on this machine" if access.download else "download=True",

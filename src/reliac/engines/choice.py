@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import NamedTuple
 
 from ..algorithm.contract import Engine
-from ..errors import explain, unknown_name
+from ..errors import explain, option, unknown_name
 from ..input.problem import Problem
 from ..machine import free_memory
+from .compiled.ready import ready
 
 #: name -> where the class lives; imported only when chosen. ``auto`` tries them from the last to the first.
 ENGINES: dict[str, tuple[str, str]] = {
@@ -22,20 +22,14 @@ ENGINES: dict[str, tuple[str, str]] = {
     "spanning": ("reliac.engines.spanning.engine", "SpanningEngine"),
 }
 
-#: Up to so many objects the plain engine is quick enough not to wait for compiled code to load ...
-SMALL = 1500
+#: Up to so many objects the plain engine is done before compiled code is loaded.
+NOT_WORTH_LOADING = 500
 
-#: ... unless compiled code is loaded already: then only so few.
-TINY = 200
+#: Up to so many objects nothing is compiled: only what the machine has compiled already is loaded.
+NOT_WORTH_COMPILING = 1500
 
-#: Pairs of objects that the plain engine compares in the time that loading compiled code takes.
-WORTH_LOADING = 8_000_000
-
-#: Less memory than this is always there: nobody is asked.
+#: Less memory than this is taken to be free, without asking the system.
 LITTLE = 2**26
-
-#: Pairs of small inputs that the plain engine was chosen for, in this process.
-_plain_pairs = 0
 
 
 class Choice(NamedTuple):
@@ -59,16 +53,17 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
     if engine != "auto":
         return _asked_for(problem, get_engine(engine))
     n = problem.n_objects
-    if n <= TINY or (n <= SMALL and not _worth_loading(n)):
+    if n <= NOT_WORTH_LOADING:
         return _asked_for(problem, get_engine("literal"), f"{n} objects: the plain engine is quick enough")
     passed_over: list[str] = []
     for name in reversed(ENGINES):
+        if n <= NOT_WORTH_COMPILING and name != "literal" and not ready(name):
+            passed_over.append(f"not {name}: it would have to be compiled")
+            continue
         candidate = get_engine(name)
         why_not = candidate.refuses(problem)
         if why_not is None and not candidate.suits(problem):
             why_not = "it would be slower"
-        if why_not is None and n <= SMALL and not candidate.ready():
-            why_not = "it would have to be compiled"
         memory = 0 if why_not else candidate.memory(problem)
         if memory > LITTLE and memory > (free := free_memory()):
             why_not = f"it needs {_gib(memory)}, {_gib(free)} are free"
@@ -80,7 +75,7 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
         explain(
             f"{n} objects fit into no engine ({'; '.join(passed_over)})",
             f"what needs less than the {_gib(free_memory())} that are free",
-            _what_would_fit(problem),
+            problem.objects.how_to_fit,
         )
     )
 
@@ -93,15 +88,6 @@ def relief(problem: Problem) -> Choice:
     return _asked_for(problem, get_engine("literal"))
 
 
-def _worth_loading(n: int) -> bool:
-    """Tell whether compiled code is loaded, or small inputs have by now cost as much time as loading it does."""
-    global _plain_pairs
-    if "reliac.engines.lists.levels" in sys.modules or _plain_pairs >= WORTH_LOADING:
-        return True
-    _plain_pairs += n * n
-    return False
-
-
 def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for") -> Choice:
     why_not = engine.refuses(problem)
     if why_not:
@@ -110,7 +96,7 @@ def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for"
             explain(
                 f"The {engine.name} engine cannot do this: {why_not}",
                 f"engines {', '.join(others)}",
-                "use engine='auto'",
+                f"use {option('engine', 'auto')}",
             )
         )
     memory = engine.memory(problem)
@@ -121,19 +107,10 @@ def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for"
                 f"The {engine.name} engine needs about {_gib(memory)} for {problem.n_objects} objects, "
                 f"and {_gib(free)} are free",
                 f"up to about {int(problem.n_objects * (free / memory) ** 0.5)} objects here",
-                _what_would_fit(problem),
+                problem.objects.how_to_fit,
             )
         )
     return Choice(engine, reason)
-
-
-def _what_would_fit(problem: Problem) -> str:
-    if problem.vectors is not None:
-        return (
-            "use criterion 'ward', or 'average' with metric 'sqeuclidean' or 'cosine', which need no matrix, "
-            "or cluster a sample of the rows"
-        )
-    return "pass the distances as float32 or condensed, pass vectors instead, or cluster a sample"
 
 
 def _gib(size: float) -> str:

@@ -61,11 +61,6 @@ class LiteralEngine:
         """Always, when nothing else does."""
         return True
 
-    @classmethod
-    def ready(cls) -> bool:
-        """Always: nothing is compiled."""
-        return True
-
     @staticmethod
     def memory(problem: Problem) -> int:
         """The table, and while it is made and reduced a second one (a third one for single)."""
@@ -111,11 +106,12 @@ class LiteralEngine:
         return self.problem.alpha == 1.0 and self.problem.tie_tolerance == 0.0
 
     def _thinned(self) -> Links:
-        """Return of the reliable links a forest, from both sides, and of the others the first of every cluster.
+        """Return a spanning forest of the reliable links, and each cluster's link to its first nearest neighbour.
 
-        Exact ties make the links of a connected group equally long, so the forest of the first links by index can be
-        grown block by block. O(n) memory where all distances are equal, which is n^2 links. Good for one level: a link
-        that is not reliable yet may become so when the nearest of its other side has gone.
+        Where all distances are equal there are n^2 reliable links; the forest connects the same groups with fewer than
+        n. All links of a connected group are equally long (exact ties), so the forest can be grown block by block, by
+        the first links in order of their indices. It holds for one level only: a link that was left out because it was
+        not reliable may become so at the next.
         """
         n = len(self.smallest)
         for rows in self._blocks(self.alive):

@@ -1,4 +1,4 @@
-"""Given distances, square or condensed: what makes them acceptable, and how one form becomes the other."""
+"""Given distances, square or condensed: what makes them acceptable."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import NotEuclideanWarning, explain
+from ..errors import NotEuclideanWarning, explain, option
 from ..machine import in_threads, n_threads
+from . import condensed
 from .numbers import Names, check_finite, extremes
 
 #: Differences below this share of the largest distance are rounding.
@@ -21,15 +22,15 @@ ROUNDING = 1e-8
 OBJECTS_LOOKED_AT = 500
 
 
-def check_given(data: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[Any], int, float]:
-    """Check square or condensed distances; return them, the number of objects, and the largest distance.
+def check_given(data: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[Any], float]:
+    """Check square or condensed distances; return them and the largest of them.
 
     What rounding can explain (negative by a hair, not quite symmetric) is set right in a copy: a square matrix comes
     back symmetric with a zero diagonal.
     """
     if data.dtype.kind != "f":
         data = data.astype(np.float64)
-    n = _count_objects(data)
+    _check_form(data)
     threads = n_threads(n_jobs)
     low, high, even = _look_through(data, threads) if data.ndim == 2 else (*extremes(data, threads), True)
     if not math.isfinite(high - low):
@@ -48,31 +49,29 @@ def check_given(data: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[
         data = _check_square(data, slack, even)
     if low < 0:
         data = np.maximum(data, 0)
-    return data, n, high
+    return data, high
 
 
-def _count_objects(data: NDArray[Any]) -> int:
-    """Return the number of objects that a matrix of distances is about."""
+def _check_form(data: NDArray[Any]) -> None:
+    """Refuse what is neither a square nor a condensed matrix."""
     if data.ndim == 1:
-        n = (1 + math.isqrt(1 + 8 * len(data))) // 2
-        if n * (n - 1) // 2 != len(data):
+        if condensed.count_objects(len(data)) is None:
+            n = (1 + math.isqrt(1 + 8 * len(data))) // 2
             raise ValueError(
                 explain(
                     f"A condensed matrix of length {len(data)}",
-                    f"n(n-1)/2 numbers, for example {n * (n - 1) // 2} for {n} objects",
+                    f"n(n-1)/2 numbers, for example {condensed.length_of(n)} for {n} objects",
                     "check with scipy.spatial.distance.squareform",
                 )
             )
-        return n
-    if data.ndim != 2 or data.shape[0] != data.shape[1] or not len(data):
+    elif data.ndim != 2 or data.shape[0] != data.shape[1] or not len(data):
         raise ValueError(
             explain(
-                f"metric='precomputed' with data of shape {data.shape}",
+                f"{option('metric', 'precomputed')} with data of shape {data.shape}",
                 "a square (n, n) or condensed (n(n-1)/2,) matrix of distances",
-                "drop metric='precomputed' if the rows are vectors",
+                f"drop {option('metric', 'precomputed')} if the rows are vectors",
             )
         )
-    return len(data)
 
 
 def _rounding(dtype: np.dtype[Any]) -> float:
@@ -158,9 +157,9 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
     from threadpoolctl import threadpool_limits
 
     if n > OBJECTS_LOOKED_AT:
-        given = given_subset(given, n, np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
+        given = condensed.subset(given, n, np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
         n = OBJECTS_LOOKED_AT
-    squares = to_square(given, n).astype(np.float64) ** 2
+    squares = condensed.to_square(given, n).astype(np.float64) ** 2
     centred = squares - squares.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
     tolerance = max(1e-8, 100.0 * float(np.finfo(given.dtype).eps))
@@ -172,28 +171,8 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
                 f"The given distances cannot be Euclidean, and criterion {criterion!r} takes them as such: "
                 "squared distances that come out negative count as 0",
                 "any distances, but heights mean lengths only for Euclidean ones",
-                "use criterion='average' or 'complete' for distances of other kinds",
+                f"use {option('criterion', 'average')} or 'complete' for distances of other kinds",
             ),
             NotEuclideanWarning,
             stacklevel=stacklevel + 1,
         )
-
-
-def to_square(given: NDArray[Any], n: int) -> NDArray[Any]:
-    """Return a new square matrix from square or condensed distances, in their own float type."""
-    if given.ndim == 2:
-        return given.copy()
-    square = np.zeros((n, n), dtype=given.dtype)
-    upper = np.triu_indices(n, 1)
-    square[upper] = given
-    square.T[upper] = given
-    return square
-
-
-def given_subset(given: NDArray[Any], n: int, objects: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the distances of some objects, in the form they were given."""
-    if given.ndim == 2:
-        return given[np.ix_(objects, objects)]
-    p, q = np.triu_indices(len(objects), 1)
-    i, j = np.minimum(objects[p], objects[q]), np.maximum(objects[p], objects[q])
-    return np.asarray(given[n * i - i * (i + 1) // 2 + (j - i - 1)])

@@ -11,36 +11,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .condensed import later_distances
 from .numbers import is_sparse
 
 #: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all.
 NUMBERS_HASHED = 2**21
 
 
-def data_fingerprint(vectors: Any, given: NDArray[Any] | None) -> str:
-    """Return a hash of the objects' values, whatever type holds them; square and condensed distances have the same.
+def vectors_fingerprint(rows: Any) -> str:
+    """Return a hash of a table of vectors, whatever type holds the numbers.
 
     Cheap beside any run: of large data only evenly spaced rows count, so a change elsewhere goes unnoticed.
     """
-    digest = hashlib.sha256()
-    if given is not None:
-        n = len(given) if given.ndim == 2 else (1 + int(np.sqrt(1 + 8 * len(given)))) // 2
-        digest.update(f"distances {n}".encode())
-        for row in range(0, n - 1, _step(n, n // 2)):
-            start = row * n - row * (row + 1) // 2
-            part = given[row, row + 1 :] if given.ndim == 2 else given[start : start + n - 1 - row]
-            digest.update(_canonical(part).data)
-        return digest.hexdigest()
-    n, width = vectors.shape
-    digest.update(f"vectors {n} {width}".encode())
-    if is_sparse(vectors):
-        rows = vectors[:: _step(n, vectors.nnz // max(n, 1))].tocsr(copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        for array in (rows.indptr, rows.indices, rows.data):
+    n, width = rows.shape
+    digest = hashlib.sha256(f"vectors {n} {width}".encode())
+    if is_sparse(rows):
+        some = rows[:: _step(n, rows.nnz // max(n, 1))].tocsr(copy=True)
+        some.sum_duplicates()
+        some.eliminate_zeros()
+        for array in (some.indptr, some.indices, some.data):
             digest.update(_canonical(array).data)
     else:
-        digest.update(_canonical(vectors[:: _step(n, width)]).data)
+        digest.update(_canonical(rows[:: _step(n, width)]).data)
+    return digest.hexdigest()
+
+
+def distances_fingerprint(matrix: NDArray[Any], n: int) -> str:
+    """Return a hash of the distances of n objects, the same for both forms of matrix; cheap in the same way."""
+    digest = hashlib.sha256(f"distances {n}".encode())
+    for row in range(0, n - 1, _step(n, n // 2)):
+        digest.update(_canonical(later_distances(matrix, n, row)).data)
     return digest.hexdigest()
 
 

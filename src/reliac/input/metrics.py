@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, unknown_name
+from ..errors import explain, option, unknown_name
+from .condensed import length_of, pair_at
 
 MetricLike = str | Callable[[NDArray[Any], NDArray[Any]], float]
 
@@ -19,6 +21,20 @@ BLOCK = 2**22
 
 #: Sparse rows whose distance keeps less than this share of their squares are subtracted instead of multiplied.
 CANCELLATION = 1e-4
+
+
+class Squares(IntEnum):
+    """How a metric follows from the squared differences of two rows, so that products of blocks can search it."""
+
+    NONE = 0
+    PLAIN = 1  # their sum
+    ROOTED = 2  # the root of their sum
+    UNIT = 3  # half their sum, for rows scaled to unit length
+
+    @property
+    def mean_form(self) -> bool:
+        """Whether the mean over the pairs of two clusters follows from their means and spreads."""
+        return self in (Squares.PLAIN, Squares.UNIT)
 
 
 @dataclass(frozen=True)
@@ -31,12 +47,13 @@ class Metric:
     by_products: bool = False  # follows from inner products, which sparse rows give cheaply
     growth: float | None = None  # at most the largest difference of two numbers times columns**growth; None: unknown
     by_pairs: bool = True  # the distance of two rows does not depend on the others
+    squares: Squares = Squares.NONE  # how it follows from squared differences
 
 
 _ROWS = (
-    Metric("sqeuclidean", by_products=True, growth=0.5),
-    Metric("euclidean", by_products=True, growth=0.5),
-    Metric("cosine", zero_rows=False, by_products=True),
+    Metric("sqeuclidean", by_products=True, growth=0.5, squares=Squares.PLAIN),
+    Metric("euclidean", by_products=True, growth=0.5, squares=Squares.ROOTED),
+    Metric("cosine", zero_rows=False, by_products=True, squares=Squares.UNIT),
     Metric("cityblock", growth=1.0),
     Metric("correlation", zero_rows=False, constant_rows=False),
     Metric("chebyshev", growth=0.0),
@@ -62,6 +79,11 @@ ALIASES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean", "matc
 
 #: The metrics whose distances are those of points in space, up to a square.
 EUCLIDEAN = ("sqeuclidean", "euclidean")
+
+
+def squares_of(metric: MetricLike) -> Squares:
+    """Return how a metric follows from squared differences; a function does not."""
+    return METRICS[metric].squares if isinstance(metric, str) and metric in METRICS else Squares.NONE
 
 
 def canonical_metric(metric: object) -> MetricLike:
@@ -93,7 +115,7 @@ def pairwise(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
                 explain(
                     f"Metric {metric!r} cannot compare these {len(vectors)} rows ({error})",
                     "data that the metric is defined for",
-                    "choose another metric, or pass distances with metric='precomputed'",
+                    f"choose another metric, or pass distances with {option('metric', 'precomputed')}",
                 )
             ) from error
     _check_computed(condensed, metric, len(vectors))
@@ -137,7 +159,7 @@ def mirror_block(target: NDArray[np.float64], start: int, rows: int = 256) -> No
 def _by_calls(vectors: NDArray[Any], metric: Callable[..., float]) -> NDArray[np.float64]:
     """Call a function for every pair of rows; where it fails, name the two."""
     n = len(vectors)
-    condensed = np.empty(n * (n - 1) // 2)
+    condensed = np.empty(length_of(n))
     for place, (p, q) in enumerate(combinations(range(n), 2)):
         try:
             condensed[place] = metric(vectors[p], vectors[q])
@@ -146,7 +168,7 @@ def _by_calls(vectors: NDArray[Any], metric: Callable[..., float]) -> NDArray[np
                 explain(
                     f"Metric {metric_name(metric)!r} fails for rows {p} and {q} ({type(error).__name__}: {error})",
                     "a function of two rows that returns a number",
-                    "correct the function, or pass distances with metric='precomputed'",
+                    f"correct the function, or pass distances with {option('metric', 'precomputed')}",
                 )
             ) from error
     return condensed
@@ -192,8 +214,7 @@ def _check_computed(condensed: NDArray[np.float64], metric: MetricLike, n: int) 
     if np.isfinite(condensed).all() and not (condensed < -1e-12).any():
         return
     first = int(np.flatnonzero(~(np.isfinite(condensed) & (condensed >= -1e-12)))[0])
-    p, q = (int(index[first]) for index in np.triu_indices(n, 1))
-    raise ValueError(_no_distance(metric, condensed[first], p, q))
+    raise ValueError(_no_distance(metric, condensed[first], *pair_at(n, first)))
 
 
 def _no_distance(metric: MetricLike, value: float, p: int, q: int) -> str:

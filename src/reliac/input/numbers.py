@@ -17,9 +17,6 @@ Names = NDArray[np.str_]
 #: Texts that say "no value here", in small letters.
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
-#: A difference whose square is a normal number, with room for what it may be divided by.
-SMALLEST_GAP = 1e-140
-
 #: Titles that polars gives to columns without one.
 COUNTED_TITLE = re.compile(r"column_\d+")
 
@@ -301,40 +298,3 @@ def _column_values(series: Any) -> NDArray[Any]:
         except TypeError:  # polars has these names too, and no such arguments
             pass
     return np.asarray(series.to_numpy())
-
-
-def find_twins(vectors: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Return for each row the first row equal to it; None if no row repeats.
-
-    Equal rows have equal projections, so one sort of n numbers tells almost always. O(n d + n log n).
-    """
-    n, d = vectors.shape
-    direction = np.random.default_rng(0).uniform(1.0, 2.0, size=(d,))
-    projection: NDArray[np.float64] = np.zeros(n)
-    for k in range(d):  # column by column: the same operations for every row, whatever BLAS would do
-        projection += vectors[:, k] * direction[k]
-    values = np.sort(projection)
-    if not (values[1:] == values[:-1]).any():
-        return None
-    order = np.argsort(projection, kind="stable")
-    ordered = vectors[order]
-    same = (ordered[1:] == ordered[:-1]).all(axis=1)
-    if ((projection[order[1:]] == projection[order[:-1]]) & ~same).any():  # different rows, same projection
-        order = np.lexsort(vectors.T[::-1])
-        ordered = vectors[order]
-        same = (ordered[1:] == ordered[:-1]).all(axis=1)
-    if not same.any():
-        return None
-    starts = np.r_[True, ~same]
-    first = np.empty(n, np.int64)
-    first[order] = order[starts][np.cumsum(starts) - 1]  # both sorts are stable: the first of a run is the smallest
-    return first
-
-
-def differences_vanish(vectors: NDArray[Any], first: NDArray[np.int64]) -> bool:
-    """Tell whether rows may be different and yet at distance 0: by differences whose squares are too small to be told.
-
-    ``first``: for each row the first equal to it, as :func:`find_twins` returns. O(n d log n), seldom asked for.
-    """
-    gaps = np.diff(np.sort(vectors[np.unique(first)], axis=0), axis=0)
-    return bool(((gaps > 0.0) & (gaps < SMALLEST_GAP)).any())

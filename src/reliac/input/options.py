@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import explain
+from ..errors import explain, option
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ def check_number(name: str, value: Any, low: float, high: float, next_step: str)
     """Return a number between ``low`` and ``high`` as float."""
     allowed = f"a number from {low:g} to {high:g}" if math.isfinite(high) else f"a number of at least {low:g}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(explain(f"{_shown(name, value)} is not a number", allowed, next_step))
+        raise TypeError(explain(f"{option(name, value)} is not a number", allowed, next_step))
     try:
         number = float(value)
     except OverflowError:  # an integer beyond all floats
         number = -math.inf if str(value).startswith("-") else math.inf
     if not low <= number <= high:
-        raise ValueError(explain(_shown(name, value), allowed, next_step))
+        raise ValueError(explain(option(name, value), allowed, next_step))
     return number
 
 
@@ -39,9 +39,9 @@ def check_count(name: str, value: Any, low: int, high: float, next_step: str) ->
     """Return a whole number between ``low`` and ``high`` as int."""
     allowed = f"a whole number from {low} to {high:.0f}" if math.isfinite(high) else f"a whole number of at least {low}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise TypeError(explain(f"{_shown(name, value)} is not a whole number", allowed, next_step))
+        raise TypeError(explain(f"{option(name, value)} is not a whole number", allowed, next_step))
     if not low <= int(value) <= high:
-        raise ValueError(explain(_shown(name, value), allowed, next_step))
+        raise ValueError(explain(option(name, value), allowed, next_step))
     return int(value)
 
 
@@ -51,8 +51,8 @@ def check_stop(n: int, n_clusters: Any, max_level: Any, max_distance: Any) -> St
         other, value = ("max_level", max_level) if max_level is not None else ("max_distance", max_distance)
         raise ValueError(
             explain(
-                f"n_clusters={n_clusters!r} and {other}={value!r} contradict: the first promises exactly that many "
-                "clusters, the second may stop before",
+                f"{option('n_clusters', n_clusters)} and {option(other, value)} contradict: the first promises exactly "
+                "that many clusters, the second may stop before",
                 "the first alone, or a level and a distance",
                 "drop one of the two",
             )
@@ -69,8 +69,3 @@ def check_stop(n: int, n_clusters: Any, max_level: Any, max_distance: Any) -> St
         math.inf if max_level is None else max_level,
         math.inf if max_distance is None else max_distance,
     )
-
-
-def _shown(name: str, value: Any) -> str:
-    """Show an option as it was written: ``n_clusters=3`` in Python, ``--clusters 3`` in a shell."""
-    return f"{name} {value}" if name.startswith("--") else f"{name}={value!r}"

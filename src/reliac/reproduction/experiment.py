@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import datasets as library
 from ..datasets import Dataset
-from ..errors import DatasetError, explain, unknown_name
+from ..errors import DatasetError, explain, need, unknown_name
 from .report.parts import Section
 from .report.report import Report, facts, make_folder
 from .tables import sections as chapters
@@ -72,6 +72,7 @@ def reproduce(
         step = "check its name, or leave it out to download what is missing"
         raise FileNotFoundError(explain(given, "a folder with the subfolders uci and 20news", step))
     if out is not None:
+        need("jinja2", "report")  # for the page: better told now than after the experiments
         make_folder(Path(out))
     run = _Run(chosen, progress or (lambda line: None), command)
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import explain
 from ..files import check_target, read_bytes
 from ..tree.clustertree import ClusterTree
-from ..tree.storage import read, save
+from ..tree.storage import read_tree, save
 
 if TYPE_CHECKING:
     from ..input.problem import Problem
@@ -32,7 +32,7 @@ class Checkpoint:
         """Return the levels of an earlier run, None if there are none; refuse those of another problem."""
         if not self.path.exists():
             return None
-        tree, header = read(ClusterTree, read_bytes(self.path), self.path)
+        tree, header = read_tree(read_bytes(self.path), self.path)
         if header.get("checkpoint_of") != self.fingerprint:
             raise ValueError(
                 explain(

@@ -1,54 +1,58 @@
-"""Progress of a long run: a line on the terminal, or the user's own callback."""
+"""Progress of long work: a bar in a terminal or a notebook, or the user's own callback."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import Any
 
-from ..errors import explain
+from ..errors import explain, option
 from .history import Progress
 
-#: Seconds before the line appears, and between two updates of it.
+#: Seconds before the bar appears.
 PATIENCE = 1.0
-REFRESH = 0.1
+
+#: The share done, the bar, a text, the time gone and the time left.
+_LAYOUT = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}<{remaining}]"
 
 
 class ProgressLine:
-    """One line on standard error, rewritten in place; nothing at all for work that is quickly done."""
+    """A bar by tqdm, drawn where it fits: in a terminal or in a notebook.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = sys.stderr if stream is None else stream
-        self.shown = 0.0
-        self.width = 0
+    tqdm is imported when there is something to show: work that is quickly done shows nothing and pays nothing.
+    """
+
+    def __init__(self) -> None:
+        self._bar: Any = None
 
     def __call__(self, progress: Progress) -> None:
         """Show how far the run has come."""
-        text = (
-            f"level {progress.level}, {progress.n_clusters} clusters left, "
-            f"{progress.seconds:.0f} s, about {progress.seconds_left:.0f} s to go"
-        )
+        text = f"level {progress.level}, {progress.n_clusters} clusters left"
         self.show(progress.share, text, progress.seconds, done=progress.n_clusters <= progress.target)
 
     def show(self, share: float, text: str, seconds: float, done: bool) -> None:
-        """Draw a bar and a text, unless the last line is too young or all the work is."""
-        now = time.monotonic()
-        if seconds < PATIENCE or (now - self.shown < REFRESH and not done):
+        """Show which share is done, and a text; ``seconds`` tells how long the work has taken so far."""
+        if seconds < PATIENCE or sys.stderr is None:
             return
-        self.shown = now
-        bar = "#" * round(20 * share)
-        line = f"[{bar:<20}] {text}"
-        self.stream.write("\r" + line.ljust(self.width))
-        self.width = len(line)
-        self.stream.flush()
+        begun = self._bar is not None
+        if not begun:
+            from tqdm.auto import tqdm
+
+            # smoothing=0: the time left follows from the mean speed, as levels differ much in what they cost;
+            # miniters=0: only time decides when it is drawn again; delay: not before its text is known
+            how = {"smoothing": 0, "miniters": 0, "delay": 1e-9, "dynamic_ncols": True}
+            self._bar = tqdm(total=1.0, bar_format=_LAYOUT, **how)
+            self._bar.start_t -= seconds
+        self._bar.set_description_str(text, refresh=False)
+        self._bar.update(share - self._bar.n)
+        if done or not begun:  # between these two tqdm decides how often it draws
+            self._bar.refresh()
 
     def close(self) -> None:
-        """End the line."""
-        if self.width:
-            self.stream.write("\n")
-            self.stream.flush()
-            self.width = 0
+        """Leave the last state of the bar standing, and end its line."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
 
 
 def make_reporter(progress: Any) -> tuple[Callable[[Progress], None], Callable[[], None]]:
@@ -62,8 +66,8 @@ def make_reporter(progress: Any) -> tuple[Callable[[Progress], None], Callable[[
         return progress, (lambda: None)
     raise TypeError(
         explain(
-            f"progress={progress!r}",
+            option("progress", progress),
             "True, False, None or a function of one argument",
-            "pass progress=True for a bar",
+            f"pass {option('progress', True)} for a bar",
         )
     )

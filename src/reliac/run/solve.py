@@ -1,27 +1,28 @@
-"""Runs: from a problem to its tree, and from an early-stopped tree to the levels after it."""
+"""One run, from a problem to its tree: who runs it, what it writes down, and what is left when it is stopped."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable
-from dataclasses import replace
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithm.contract import Batch
-from ..algorithm.links import Links
-from ..engines.choice import ENGINES, Choice, choose, get_engine
-from ..errors import Interrupted, explain, unknown_name
-from ..input.metrics import canonical_metric, metric_name
-from ..input.options import check_count, check_stop
-from ..input.problem import Problem, make_problem
+from ..algorithm.contract import Batch, Engine, TooManyTies
+from ..algorithm.links import groups_of
+from ..engines.choice import ENGINES, Choice, choose, relief
+from ..engines.repeats import first_links
+from ..errors import Interrupted, InvariantError, unknown_name
+from ..input.metrics import metric_name
+from ..input.problem import Problem
 from ..machine import check_jobs
-from ..tree import views
+from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
 from .checkpoint import Checkpoint
-from .history import History, Progress, run, split_runs
+from .history import History, Progress, history_of
 from .progress import make_reporter
 
 #: What stands before the name of a metric that was a function.
@@ -42,40 +43,22 @@ def cluster_problem(
     choice = choose(problem, engine)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, problem)
     earlier = keeper.resume() if keeper else None
-    history = _history_of(earlier) if earlier else History()
-    return _run(problem, choice, history, n_jobs, progress, keeper)
+    history = history_of(earlier) if earlier else History()
+    return solve(problem, choice, history, n_jobs, progress, keeper)
 
 
-def develop(tree: ClusterTree, clusters: Any, X: Any, metric: Any, rules: tuple[Any, Any, Any]) -> ClusterTree:
-    """Go on with some clusters of an early-stopped tree; see :meth:`reliac.ClusterTree.develop`."""
-    wanted = _wanted_clusters(tree, clusters)
-    problem = _problem_of(tree, X, metric)
-    objects = np.flatnonzero(np.isin(tree.labels(), wanted))
-    part = problem.subset(objects, check_stop(len(objects), *rules))
-    if part.stop.n_clusters > len(wanted):
-        raise ValueError(
-            explain(
-                f"n_clusters={rules[0]} with {len(wanted)} clusters to start from",
-                f"1 to {len(wanted)}",
-                "use labels(n_clusters=...) to split; developing only joins",
-            )
-        )
-    history = _history_of(tree, objects)
-    return _run(part, choose(part), history, None, None, None, tree.objects[objects])
-
-
-def _run(
+def solve(
     problem: Problem,
     choice: Choice,
     history: History,
     n_jobs: int | None,
     progress: Any,
-    keeper: Checkpoint | None,
+    keeper: Checkpoint | None = None,
     objects: NDArray[np.intp] | None = None,
 ) -> ClusterTree:
-    """Run the loop from where ``history`` stands and make the tree."""
+    """Run from where ``history`` stands and make the tree; ``objects`` are the row numbers that it shows."""
     report, finish = make_reporter(progress)
-    fingerprint = problem.data_fingerprint()
+    fingerprint = problem.objects.data_fingerprint()
 
     def tree() -> ClusterTree:
         return _make_tree(problem, history, choice, fingerprint, objects)
@@ -86,9 +69,7 @@ def _run(
             keeper.write(tree())
 
     try:
-        finished_by = run(problem, choice.engine(problem, n_jobs), history, after_level)
-        if finished_by != choice.engine.name:
-            choice = Choice(get_engine(finished_by), f"ties left the {choice.engine.name} engine no room")
+        choice = run(problem, choice, n_jobs, history, after_level)
         whole = tree()
     except KeyboardInterrupt:
         raise _interrupted(tree(), keeper) from None
@@ -97,6 +78,53 @@ def _run(
     if keeper:
         keeper.remove()
     return whole
+
+
+def run(
+    problem: Problem, choice: Choice, n_jobs: int | None, history: History, report: Callable[[Progress], None]
+) -> Choice:
+    """Catch up with ``history``, then let the engine develop the clusters and write down what it establishes.
+
+    An engine that ties overwhelm is relieved by another one, from the level reached. Returns the choice of the engine
+    that finished.
+    """
+    started, n, stop = time.monotonic(), problem.n_objects, problem.stop
+
+    def write(batch: Batch) -> None:
+        history.add(batch)
+        left, seconds = n - history.n_links, time.monotonic() - started
+        report(Progress(history.last_level, left, n, stop.n_clusters, seconds))
+
+    engine = choice.engine(problem, n_jobs)
+    if not history.batches and engine.name != "literal":  # which is to find the links of equal rows itself
+        links = first_links(problem)
+        if len(links.p):
+            # Parts of equal size are halved again and again, which is exact. Joining k parts at once divides by k,
+            # which rounds: so not where parts count alike.
+            history.at_once = 0 if problem.criterion.equal_parts else len(links.p)
+            write(Batch(np.arange(1, len(links.p) + 1), links, None))
+    try:
+        _develop(problem, engine, history, write)
+    except TooManyTies:
+        choice = relief(problem)._replace(reason=f"ties left the {choice.engine.name} engine no room")
+        engine = choice.engine(problem, n_jobs)
+        _develop(problem, engine, history, write)
+    left = n - history.n_links
+    stopped = left <= stop.n_clusters or history.last_level >= stop.max_level or stop.max_distance < math.inf
+    if not stopped and not problem.objects.may_end_in_forest:
+        raise InvariantError(
+            f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
+        )
+    return choice
+
+
+def _develop(problem: Problem, engine: Engine, history: History, write: Callable[[Batch], None]) -> None:
+    """Join what was joined before, then write down the engine's levels with the distances that the user sees."""
+    for links in history.by_level():
+        engine.join(groups_of(links, problem.n_objects))
+    for batch in engine.levels(history.last_level):
+        heights = problem.heights(batch.links.distance)
+        write(batch._replace(links=batch.links._replace(distance=heights)))
 
 
 def _interrupted(partial: ClusterTree, keeper: Checkpoint | None) -> Interrupted:
@@ -116,8 +144,8 @@ def _make_tree(
     name = metric_name(problem.metric)
     return ClusterTree(
         n_objects=problem.n_objects,
-        links=views.make_links(problem.n_objects, links.p, links.q, links.distance, level),
-        names=problem.names,
+        links=make_links(problem.n_objects, links.p, links.q, links.distance, level),
+        names=problem.objects.names,
         objects=np.arange(problem.n_objects) if objects is None else objects,
         weights=problem.weights,
         object_pairs=pairs if problem.criterion.reduction is np.minimum else None,
@@ -131,105 +159,4 @@ def _make_tree(
         reason=choice.reason,
         fingerprint=fingerprint,
         problem=problem,
-    )
-
-
-def _history_of(tree: ClusterTree, objects: NDArray[np.intp] | None = None) -> History:
-    """Return the levels of a tree, all of them or those of some whole clusters, with the objects renumbered."""
-    first = views.first_objects(tree)
-    p, q = first[tree.links["left"]], first[tree.links["right"]]
-    number = np.arange(tree.n_objects)
-    kept = np.ones(len(p), dtype=bool)
-    if objects is not None:
-        number = np.full(tree.n_objects, -1)
-        number[objects] = np.arange(len(objects))
-        kept = number[p] >= 0
-    rows = np.flatnonzero(kept)
-    level = np.concatenate(
-        [np.full(len(part), count) for count, part in enumerate(split_runs(tree.links["level"][rows]), 1)] or [rows]
-    )
-    links = Links(number[p[rows]], number[q[rows]], tree.links["distance"][rows])
-    pairs = None if tree.object_pairs is None else number[tree.object_pairs[rows]]
-    return History([Batch(level, links, pairs)] if len(rows) else [])
-
-
-# --- what to develop ---
-
-
-def _wanted_clusters(tree: ClusterTree, clusters: Any) -> list[int]:
-    """Return the labels of the clusters to develop; one, several in any container, or None for all."""
-    step = "give labels as tree.labels() gives them"
-    if clusters is None:
-        return list(range(tree.n_clusters))
-    if not isinstance(clusters, Iterable):
-        clusters = [clusters]
-    elif isinstance(clusters, np.ndarray):
-        clusters = clusters.ravel().tolist()
-    wanted = {check_count("cluster", label, 0, tree.n_clusters - 1, step) for label in clusters}
-    if not wanted:
-        raise ValueError(explain("develop() got no clusters", "one cluster or more", step))
-    return sorted(wanted)
-
-
-def _problem_of(tree: ClusterTree, X: Any, metric: Any) -> Problem:
-    """Return the problem that a tree solves, from the tree itself or made again from X; refuse other data."""
-    problem = tree.problem
-    if problem is None or X is not None:
-        if X is None:
-            raise ValueError(
-                explain(
-                    "This tree comes from a file and does not hold its data",
-                    "develop(clusters, X=...) with the rows that the tree was made from",
-                    "pass the data as X",
-                )
-            )
-        weights = None if (tree.weights == 1).all() else tree.weights
-        options = {name: tree.parameters[name] for name in ("alpha", "tie_tolerance") if name in tree.parameters}
-        options["criterion"] = tree.parameters.get("criterion")
-        problem = make_problem(X, metric=_metric_of(tree, metric), weights=weights, **options)
-    elif metric is not None and canonical_metric(metric) != problem.metric:
-        raise ValueError(_other_metric(tree, metric))
-    if problem.n_objects != tree.n_objects:
-        raise ValueError(
-            explain(
-                f"X has {problem.n_objects} rows",
-                f"the {tree.n_objects} rows of the tree",
-                "pass the same data",
-            )
-        )
-    if tree.fingerprint and problem.data_fingerprint() != tree.fingerprint:
-        raise ValueError(
-            explain(
-                "X holds other values than when the tree was made",
-                "the data that the tree was made from, unchanged",
-                "pass that data as X, or make the tree again with reliac.cluster",
-            )
-        )
-    return problem if tree.names is None else replace(problem, names=tree.names)
-
-
-def _metric_of(tree: ClusterTree, metric: Any) -> Any:
-    """Return the metric of a tree from a file; a function is not in the file."""
-    stored = str(tree.parameters.get("metric"))
-    if metric is None and stored.startswith(CALLABLE):
-        raise ValueError(
-            explain(
-                f"This tree was made with a function as metric, {stored.removeprefix(CALLABLE)}, which no file holds",
-                "develop(clusters, X=..., metric=...) with that function",
-                "pass the function as metric",
-            )
-        )
-    if metric is None:
-        return stored
-    asked = canonical_metric(metric)
-    if callable(asked) != stored.startswith(CALLABLE) or (isinstance(asked, str) and asked != stored):
-        raise ValueError(_other_metric(tree, metric))
-    return metric
-
-
-def _other_metric(tree: ClusterTree, metric: Any) -> str:
-    return explain(
-        f"metric {metric_name(metric)!r} for a tree of metric {tree.parameters.get('metric')!r}",
-        "the metric that the tree was made with",
-        "leave it out, or make another tree with reliac.cluster",
     )

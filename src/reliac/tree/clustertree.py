@@ -1,20 +1,10 @@
-"""ClusterTree: the result of a run. Its invariants are checked when one is built.
-
-Nodes 0..n-1 are the objects, node n+i is made by link i. The invariants:
-
-1. A link joins two different nodes that exist before it; no node is joined twice.
-2. Levels start at 1, never fall, and leave no number out.
-3. Distances are finite and at least 0; inside a level they never fall, and inside a group they are equal.
-4. Sizes count objects: a link's size is the sum of the sizes of the two nodes it joins.
-5. Names, weights and row numbers, where given, have one entry per object; a spanning tree has one pair of objects
-   per link, each of them an object of the tree.
-"""
+"""ClusterTree: the result of a run. Its invariants (:mod:`reliac.tree.building`) are checked when one is made."""
 
 from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import exports, storage, views
-from .views import LINK, SpanningTree
+from . import cuts, exports, levels, walks
+from .building import check_invariants
+from .levels import SpanningTree
 
 if TYPE_CHECKING:
     from ..input.metrics import MetricLike
     from ..input.problem import Problem
+    from ..run.history import Progress
 
 Order = Literal["distance", "level"]
 
@@ -73,7 +65,7 @@ class ClusterTree:
 
     def __repr__(self) -> str:
         """Return a small table: objects, levels, clusters per level, engine and why."""
-        return views.summary(self)
+        return levels.summary(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the data out of a pickle; what is computed on demand can be computed again."""
@@ -114,12 +106,12 @@ class ClusterTree:
     @cached_property
     def monotone_distances(self) -> NDArray[np.float64]:
         """The distance of every link, or the largest below it where that is larger (inversions)."""
-        return views.monotone_distances(self)
+        return walks.monotone_distances(self)
 
     @cached_property
     def leaf_order(self) -> NDArray[np.intp]:
         """The objects in an order in which every cluster is contiguous."""
-        return views.leaf_order(self)
+        return walks.leaf_order(self)
 
     def labels(
         self,
@@ -138,7 +130,7 @@ class ClusterTree:
         ``by="distance"`` undoes the largest joins first, ``by="level"`` the last: what early stopping gives.
         ``named=True`` returns a pandas Series with the row names as its index.
         """
-        labels = views.labels(self, n_clusters, level, distance, by)
+        labels = cuts.labels(self, n_clusters, level, distance, by)
         return exports.named_labels(self, labels) if named else labels
 
     def clusters(
@@ -146,7 +138,7 @@ class ClusterTree:
     ) -> list[NDArray[Any]]:
         """Return the clusters of a level (or ``n_clusters`` of them) as arrays of objects, or of their names."""
         objects = self.object_names if named else np.arange(self.n_objects)
-        return views.members(self.labels(n_clusters, level=level), objects)
+        return cuts.members(self.labels(n_clusters, level=level), objects)
 
     @property
     def object_names(self) -> NDArray[np.str_]:
@@ -158,25 +150,25 @@ class ClusterTree:
     @cached_property
     def join_levels(self) -> NDArray[np.intp]:
         """The level at which each object first joins another; n_levels + 1 if it never does."""
-        return views.join_levels(self)
+        return levels.join_levels(self)
 
     def outlier_scores(self) -> NDArray[np.float64]:
         """Return join level / number of levels, at most 1: the later an object joins, the more it is an outlier."""
-        return views.outlier_scores(self)
+        return levels.outlier_scores(self)
 
     def spanning_tree(self) -> SpanningTree:
         """Return the minimum spanning tree (single criterion): pairs of objects, weights, levels.
 
         A forest where the run stopped early.
         """
-        return views.spanning_tree(self)
+        return levels.spanning_tree(self)
 
     def cophenetic(self, pairs: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the distance at which two objects come together; infinite if they never do.
 
         ``pairs``: (m, 2) objects; None: all pairs, condensed as SciPy has them.
         """
-        return views.cophenetic(self, pairs)
+        return walks.cophenetic(self, pairs)
 
     def develop(
         self,
@@ -187,6 +179,8 @@ class ClusterTree:
         n_clusters: int | None = None,
         max_level: int | None = None,
         max_distance: float | None = None,
+        n_jobs: int | None = None,
+        progress: bool | Callable[[Progress], None] | None = None,
     ) -> ClusterTree:
         """Go on from an early-stopped tree with some of its clusters only (labels as ``labels()`` gives them).
 
@@ -196,10 +190,12 @@ class ClusterTree:
         ``X`` is needed only for a tree that comes from a file or a pickle, and ``metric`` only if such a tree was
         made with a function. A tree made in this process keeps a reference to its X: do not change X in place
         before developing. Data other than the tree's own are refused.
-        """
-        from ..run.solve import develop
 
-        return develop(self, clusters, X, metric, (n_clusters, max_level, max_distance))
+        ``n_jobs`` and ``progress`` are those of :func:`reliac.cluster`.
+        """
+        from ..run.develop import develop
+
+        return develop(self, clusters, X, metric, (n_clusters, max_level, max_distance), n_jobs, progress)
 
     # --- other forms ---
 
@@ -217,12 +213,16 @@ class ClusterTree:
 
     def to_json(self) -> str:
         """Return everything as JSON; :meth:`from_json` reads it."""
-        return storage.to_json(self)
+        from .storage import to_json
+
+        return to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> ClusterTree:
         """Read what :meth:`to_json` wrote."""
-        return storage.read(cls, text, "The JSON text").tree
+        from .storage import read_tree
+
+        return read_tree(text, "The JSON text").tree
 
     def to_networkx(self) -> Any:
         """Return a networkx.DiGraph with edges from each node to its parts."""
@@ -234,7 +234,9 @@ class ClusterTree:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tree to a file that :func:`reliac.load` reads; no pickle, never a half-written file."""
-        storage.save(self, path)
+        from .storage import save
+
+        save(self, path)
 
     # --- pictures ---
 
@@ -246,41 +248,6 @@ class ClusterTree:
 
     def plot_levels(self, axes: Sequence[Any] | None = None) -> Any:
         """Draw the clusters per level and their sizes (extra ``plot``)."""
-        from ..plots.dendrogram import plot_levels
+        from ..plots.levels import plot_levels
 
         return plot_levels(self, axes)
-
-
-def check_invariants(tree: ClusterTree) -> None:
-    """Raise ValueError, naming the number of the invariant, if the arrays do not describe a tree."""
-    n, links = tree.n_objects, tree.links
-    if n < 1 or links.dtype != LINK or links.ndim != 1 or not len(links) < n:
-        raise ValueError(f"not a tree of {n} objects: {links.shape} links of type {links.dtype}")
-    ends = np.concatenate((links["left"], links["right"]))
-    made = np.tile(np.arange(n, n + len(links)), 2)
-    if (ends < 0).any() or (ends >= made).any() or np.bincount(ends).max(initial=0) > 1:
-        raise ValueError("invariant 1: a link must join two existing nodes, each node at most once")
-    steps = np.diff(links["level"], prepend=0)
-    if ((steps != 0) & (steps != 1)).any() or (len(links) and links["level"][0] != 1):
-        raise ValueError("invariant 2: levels must start at 1, never fall and leave no number out")
-    distance = links["distance"]
-    if not np.isfinite(distance).all() or (distance < 0).any():
-        raise ValueError("invariant 3: distances must be finite and at least 0")
-    if (np.diff(distance)[steps[1:] == 0] < 0).any():
-        raise ValueError("invariant 3: distances must not fall inside a level")
-    for part in ("left", "right"):
-        inner = np.flatnonzero(links[part] >= n)
-        below = links[part][inner] - n
-        inner, below = (rows[links["level"][inner] == links["level"][below]] for rows in (inner, below))
-        if (distance[inner] != distance[below]).any():
-            raise ValueError("invariant 3: the links of a group must have one distance")
-    sizes = np.concatenate((np.ones(n, dtype=np.int64), links["size"]))
-    if (sizes[links["left"]] + sizes[links["right"]] != links["size"]).any():
-        raise ValueError("invariant 4: a link's size must be the sum of its parts' sizes")
-    for name in ("names", "weights", "objects"):
-        array = getattr(tree, name)
-        if array is not None and array.shape != (n,):
-            raise ValueError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
-    pairs = tree.object_pairs
-    if pairs is not None and (pairs.shape != (len(links), 2) or (pairs < 0).any() or (pairs >= n).any()):
-        raise ValueError("invariant 5: a spanning tree must have one pair of objects per link, each from 0 to n - 1")

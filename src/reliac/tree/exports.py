@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, unknown_name
-from .views import parents
+from ..errors import explain, need, unknown_name
+from .walks import parents
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
 
 _PLAIN_NAME = re.compile(r"[^\s()\[\]{}/\\,;:=*'\"`+<>_]+")
-
-
-def need(module: str, extra: str) -> Any:
-    """Import an optional package, or say which extra brings it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError(
-            explain(
-                f"This needs {module.partition('.')[0]}, which is not installed",
-                f"any release that the extra '{extra}' names",
-                f"run pip install 'reliac[{extra}]'",
-            )
-        ) from None
 
 
 def linkage_matrix(tree: ClusterTree, order: str) -> NDArray[np.float64]:

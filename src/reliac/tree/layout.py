@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..input.options import check_count
-from .views import first_objects, parents
+from .walks import first_objects, parents
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree

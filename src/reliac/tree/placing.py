@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 from ..errors import explain
 from ..input.metrics import MetricLike
 from ..input.numbers import is_sparse
-from . import views
 from .clustertree import ClusterTree
+from .walks import parents
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -30,7 +30,7 @@ def climber(tree: ClusterTree) -> Callable[[Indices, Floats], Indices]:
     Heights never fall on the way up (:attr:`ClusterTree.monotone_distances`); above the roots is one last node.
     """
     top = tree.n_objects + len(tree.links)
-    parent = np.append(views.parents(tree), top)
+    parent = np.append(parents(tree), top)
     parent[parent < 0] = top
     jumps = [parent]
     while (jumps[-1] < top).any():

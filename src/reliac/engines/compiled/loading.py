@@ -1,44 +1,98 @@
-"""How kernels are compiled: with what options, when, and with a word to whoever waits for it."""
+"""How kernels are compiled and loaded: with what options, what is said meanwhile, and how Ctrl-C is answered.
+
+This is the one file that knows Numba's private parts. Each is behind a guard; without them (``RELIAC_PLAIN_NUMBA=1``
+leaves all of them out) compiling takes longer, and nothing else changes:
+
+* ``_nrt``: kernels that make no arrays need no count of references, which takes more time to compile than the rest;
+* ``numba.core.event``: tells when something is compiled, to say so and to stop there on Ctrl-C;
+* the stack of Python frames (:func:`with_room`).
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba as nb
-from numba.core import event
+import numba
+
+from .ready import note_ready, renew
+
+logger = logging.getLogger("reliac")
+
+njit: Any = numba.njit  # its declared type leaves some options out
+
+#: Whether to do without everything that Numba and Python do not promise.
+PLAIN = os.environ.get("RELIAC_PLAIN_NUMBA", "0") not in ("", "0")
 
 #: Objects of the problem that loads the compiled code of an engine.
 FEW = 24
 
-#: Seconds of compiling after which somebody may wonder what goes on.
-A_MOMENT = 1.0
+#: Seconds of compiling after which it is said that something is compiled.
+SECONDS_BEFORE_SAYING = 1.0
 
-logger = logging.getLogger("reliac")
+event: Any = None
+if not PLAIN:
+    try:
+        from numba.core import event
+    except ImportError:  # another version of Numba
+        logger.debug("this version of Numba does not tell when it compiles")
 
-# Kernels that Python calls, and the parts they are made of. Parts are compiled into their callers and have no face to
-# Python, which takes as long to compile as they do. What makes no array needs no count of references either: counting
-# them, array by array of every named tuple, takes more time than the work that is done. A function that makes arrays
-# says so, or it would do as its caller does. A function is compiled again for other types of arguments, and True or 0
-# written out are types of their own: where it is long, pass np.bool_(True), np.int64(0), and slots as np.int64.
-njit: Any = nb.njit  # its declared type leaves some options out
+
+def _counts_references(yes: bool) -> dict[str, bool]:
+    """Return the option that says whether a kernel counts references to arrays, if this version of Numba has it."""
+    try:
+        from numba.core.cpu import CPUTargetOptions
+
+        known = hasattr(CPUTargetOptions, "_nrt")
+    except ImportError:
+        known = False
+    return {"_nrt": yes} if known and not PLAIN else {}
+
+
+#: Whether some kernels cannot be kept, since Numba finds no folder that can be written.
+not_kept = False
+
+
+def _kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator for a function that Python calls; it is kept on disk, if a folder for it can be written."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        global not_kept
+        try:
+            kernel = njit(cache=True, **options)(function)
+        except RuntimeError:  # no folder for the cache
+            not_kept = True
+            return njit(**options)(function)
+        renew(kernel.stats.cache_path)
+        return kernel
+
+    return decorate
+
+
+# ``compiled`` and ``bare`` are for kernels that Python calls; the others are for parts that only kernels call. A part
+# has no wrapper for Python, since that takes as long to compile as the part itself. ``bare`` kernels and parts make no
+# arrays; a function that makes arrays must say so, because otherwise it takes this option from its caller. A function
+# is compiled again for other types of arguments, and True or 0 written out are types of their own: where a function is
+# long, pass np.bool_(True), np.int64(0), and slots as np.int64.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-compiled = njit(cache=True, _nrt=True, **OPTIONS)
-bare = njit(cache=True, _nrt=False, **OPTIONS)
-inside = njit(_nrt=True, **INSIDE)
-bare_inside = njit(_nrt=False, **INSIDE)
-bare_inlined = njit(_nrt=False, forceinline=True, **INSIDE)  # small, called in inner loops with many arrays
+compiled: Any = _kernel(**OPTIONS, **_counts_references(True))
+bare: Any = _kernel(**OPTIONS, **_counts_references(False))
+inside: Any = njit(**INSIDE, **_counts_references(True))
+bare_inside: Any = njit(**INSIDE, **_counts_references(False))
+bare_inlined: Any = njit(forceinline=True, **INSIDE, **_counts_references(False))  # small, in inner loops
 
-#: Threads that are watched.
+#: Threads that are watched, and the code that this process has loaded.
 _watched: set[int] = set()
+_loaded: set[tuple[str, str]] = set()
 
 
-class Watch(event.Listener):
+class Watch(event.Listener if event else object):  # type: ignore[misc]
     """Watches what a thread compiles: says so if it takes longer than a moment, and stops it on Ctrl-C.
 
     Ctrl-C inside the compiler may be lost, or leave half a function behind. So in the main thread it waits until the
@@ -57,7 +111,7 @@ class Watch(event.Listener):
 
     def __enter__(self) -> None:
         thread = threading.get_ident()
-        if thread not in _watched:
+        if event and thread not in _watched:
             self.thread = thread
             _watched.add(thread)
             event.register("numba:compile", self)
@@ -68,16 +122,16 @@ class Watch(event.Listener):
             _watched.discard(self.thread)
             self.let_through()
 
-    def notify(self, event: event.Event) -> None:
+    def notify(self, event: Any) -> None:
         """Hear what this thread does, and no other."""
         if threading.get_ident() == self.thread:
             super().notify(event)
 
-    def on_start(self, _: event.Event) -> None:
+    def on_start(self, _: Any) -> None:
         """Begin to wait, unless it was said already; keep Ctrl-C back."""
         self.depth += 1
         if self.timer is None:
-            self.timer = threading.Timer(A_MOMENT, self.say)
+            self.timer = threading.Timer(SECONDS_BEFORE_SAYING, self.say)
             self.timer.daemon = True
             self.timer.start()
         here = threading.current_thread() is threading.main_thread()
@@ -85,7 +139,7 @@ class Watch(event.Listener):
             self.handler = signal.signal(signal.SIGINT, self.stop)
         self.check()
 
-    def on_end(self, _: event.Event) -> None:
+    def on_end(self, _: Any) -> None:
         """Wait no more, where it took but a moment; let Ctrl-C through."""
         self.depth -= 1
         if self.depth == 0:
@@ -103,7 +157,14 @@ class Watch(event.Listener):
 
     def say(self) -> None:
         """Tell what goes on."""
-        logger.warning("compiling the %s engine, once for this machine (5 to 20 s)", self.engine)
+        if not_kept:
+            logger.warning(
+                "compiling the %s engine (5 to 20 s) in this process and in every later one: no folder for compiled "
+                "code can be written. Set NUMBA_CACHE_DIR to one that can, and it is compiled once",
+                self.engine,
+            )
+        else:
+            logger.warning("compiling the %s engine, once for this machine (5 to 20 s)", self.engine)
 
     def stop(self, *_: object) -> None:
         """Have the compiler stop when it is done with a function."""
@@ -115,11 +176,14 @@ class Watch(event.Listener):
             raise KeyboardInterrupt
 
 
-def load(engine: str, work: Callable[[], Any]) -> None:
-    """Do some work that loads the compiled code of an engine; the first time on a machine, it is compiled.
+def load(engine: str, types: str, work: Callable[[], Any]) -> None:
+    """Do some work that loads the compiled code of an engine, once a process for the types of its arrays.
 
+    The first time on a machine it is compiled.
     That is done in a thread of its own: Ctrl-C is answered at once, and the compiler stops soon afterwards.
     """
+    if (engine, types) in _loaded:
+        return
     watch, pool = Watch(engine), ThreadPoolExecutor(1)
 
     def watched() -> None:
@@ -133,6 +197,14 @@ def load(engine: str, work: Callable[[], Any]) -> None:
         raise
     finally:
         pool.shutdown(wait=False)
+    note_loaded(engine, types)
+
+
+def note_loaded(engine: str, types: str = "") -> None:
+    """Note that this process has loaded the code of an engine, and that the machine keeps it."""
+    _loaded.add((engine, types))
+    if not not_kept:
+        note_ready(engine)
 
 
 def with_room(function: Callable[[], Any]) -> None:
@@ -146,4 +218,5 @@ def with_room(function: Callable[[], Any]) -> None:
     function()
 
 
-with_room.__code__ = with_room.__code__.replace(co_stacksize=70_000)  # words: the next power of two leaves 488 KB
+if not PLAIN and hasattr(with_room.__code__, "replace"):
+    with_room.__code__ = with_room.__code__.replace(co_stacksize=70_000)  # words: the next power of two leaves 488 KB

@@ -5,19 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .loading import compiled
+from .sorting import insert
 
 #: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
 CHUNK, EIGHTH = 64, 8
-
-
-@compiled
-def insert(bound, place, value, where):
-    """Enter a value into the sorted smallest values; the largest falls out."""
-    e = len(bound) - 1
-    while e > 0 and bound[e - 1] > value:
-        bound[e], place[e] = bound[e - 1], place[e - 1]
-        e -= 1
-    bound[e], place[e] = value, where
 
 
 @compiled
@@ -44,7 +35,7 @@ def scan_values(values, first, own, bound, place):
             for j in range(len(part)):
                 where = first + start + begin + j
                 if part[j] < bound[last] and where != own:
-                    insert(bound, place, part[j], where)
+                    insert(bound, place, 0, last, part[j], where)
 
 
 @compiled
@@ -81,9 +72,9 @@ def scan_condensed(base, n, first, stop, bound, place):
                 for j in range(len(part)):
                     other = i + 1 + start + begin + j
                     if part[j] < bound[i, last]:
-                        insert(bound[i], place[i], part[j], other)
+                        insert(bound[i], place[i], 0, last, part[j], other)
                     if part[j] < limit[j]:
-                        insert(bound[other], place[other], part[j], i)
+                        insert(bound[other], place[other], 0, last, part[j], i)
                         limit[j] = bound[other, last]
         threshold[i] = bound[i, last]
 
@@ -95,7 +86,7 @@ def merge_scans(bound, place, other_bound, other_place):
     for i in range(len(bound)):
         for e in range(last + 1):
             if other_bound[i, e] < bound[i, last]:
-                insert(bound[i], place[i], other_bound[i, e], np.int64(other_place[i, e]))
+                insert(bound[i], place[i], 0, last, other_bound[i, e], np.int64(other_place[i, e]))
 
 
 @compiled
@@ -135,30 +126,3 @@ def nearest_in(values, tie_factor, scratch):
         while values[where] > smallest:
             where += 1
     return smallest, where, count > 1
-
-
-@compiled
-def select(points, order, start, stop, middle, k):
-    """Reorder rows, and ``order`` with them, so that column k is split at ``middle``. Quickselect: O(stop - start)."""
-    low, high = start, stop - 1
-    while low < high:
-        a, b, c = points[low, k], points[(low + high) >> 1, k], points[high, k]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while points[i, k] < pivot:
-                i += 1
-            while points[j, k] > pivot:
-                j -= 1
-            if i <= j:
-                for column in range(points.shape[1]):
-                    points[i, column], points[j, column] = points[j, column], points[i, column]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return

@@ -1,240 +1,127 @@
-"""The reliable links of a level and the groups they form, compiled; :mod:`reliac.algorithm.links` says it on arrays."""
+"""One step, compiled: the twin of :mod:`reliac.algorithm.links`. The same functions by the same names, in one order.
+
+Links are a :class:`~reliac.algorithm.links.Links` of arrays. Clusters go by slot; ``object_of`` gives the first object
+of each, and wherever an order matters objects are compared. ``leader`` (n,) is room for sets of slots: it need not be
+set before, and tells after :func:`joining_links` which slots are connected. A test compares the two twins on generated
+links.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...algorithm.links import share_count
-from ..lists.entries import LEVEL, N_ALIVE, N_FOUND, N_GROUPS, N_LINKS, N_TOUCHED, NOT_YET, mark_now, sorted_order
-from .loading import bare_inlined, bare_inside, inside
+from ...algorithm.links import Links
+from ...algorithm.links import share_count as share_count_in_python
+from .loading import bare_inside, inside
+from .sets import top, unite
+from .sorting import some_of, sorted_order
 
-count_of_share = bare_inside(share_count)
-
-
-@inside
-def rows_to_look_at(work, rules, n):
-    """Return the slots whose links may be new: those touched, or all where links of earlier levels are left."""
-    if rules.alpha == 1.0:
-        return work.touched[: work.counters[N_TOUCHED]]
-    rows = np.empty(n, np.int64)
-    for r in range(n):
-        rows[r] = r
-    return rows
+share_count = bare_inside(share_count_in_python)
 
 
 @inside
-def reliable_links(lists, nodes, work, rules, n):
-    """Return the reliable links that may be new, in the order of the clusters they were seen from.
-
-    A link is reliable if it is as near as the nearest of both sides. Links that became reliable since the last
-    level have a touched cluster on one side. Entries of clusters that were joined are skipped: in a list that was
-    not touched they are no nearer than the best, and if they tie, the new cluster's own list has the link. A link
-    that the other side begins its list with is left to that side, if it comes later; others may come twice.
-    """
-    if work.counters[N_FOUND] >= 0:
-        first, stop = work.counters[N_LINKS], work.counters[N_LINKS] + work.counters[N_FOUND]
-        return work.p[first:stop].copy(), work.q[first:stop].copy(), work.distance[first:stop].copy()
-    rows = rows_to_look_at(work, rules, n)
-    room, count = 0, len(rows)
-    p, q, d = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
-    while room < count:  # without ties there are fewer links than rows, and once is enough
-        room = count
-        p, q, d = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
-        count = fill_links(lists, nodes, rules, rows, mark_now(work), p, q, d)
-    return p[:count], q[:count], d[:count]
-
-
-@bare_inside
-def find_links(lists, nodes, work, rules, first, stop):
-    """Look for the links of some of the touched clusters, and tell how many there are.
-
-    They are left where the links of the next level will be written, as far from there as the clusters are from the
-    first touched one, if there is room.
-    """
-    begin, end = work.counters[N_LINKS] + first, work.counters[N_LINKS] + stop
-    p, q, d = work.p[begin:end], work.q[begin:end], work.distance[begin:end]
-    return fill_links(lists, nodes, rules, work.touched[first:stop], mark_now(work), p, q, d)
-
-
-@bare_inside
-def fill_links(lists, nodes, rules, rows, stamp, p, q, d):
-    """Fill in the links of :func:`reliable_links`, as far as there is room; tell how many there are."""
-    count, object_of = 0, nodes.object_of
-    for k in range(len(rows)):
-        r = rows[k]
-        if nodes.node_of[r] < 0:
-            continue
-        first = lists.start[r]
-        for e in range(first, first + ties_of(lists, rules, r)):
-            distance, node = lists.distances[e], lists.nodes[e]
-            c = nodes.slot_of[node]
-            if nodes.parent[node] >= 0 or distance > lists.best[c] * rules.tie_factor:
-                continue
-            a, b = r, c
-            if object_of[c] < object_of[r]:
-                other = lists.start[c]
-                seen = rules.alpha != 1.0 or nodes.mark[c] == stamp
-                if seen and lists.nodes[other] == nodes.node_of[r] and lists.distances[other] == distance:
-                    continue
-                a, b = c, r
-            if count < len(p):
-                p[count], q[count], d[count] = a, b, distance
-            count += 1
-    return count
+def take(links, which):
+    """Return some of the links."""
+    return Links(some_of(links.p, which), some_of(links.q, which), some_of(links.distance, which))
 
 
 @inside
-def sorted_links(object_of, p, q, d):
+def sorted_links(links, object_of):
     """Return the order of links by distance, then by the smaller and the larger object."""
-    key, n = np.empty(len(p), np.int64), len(object_of)
-    for k in range(len(p)):
-        key[k] = object_of[p[k]] * n + object_of[q[k]]
-    return sorted_order(d, key)
-
-
-@bare_inside
-def all_distinct(scratch, p, q):
-    """Tell whether no cluster has two links: then every link is a group, as always without ties."""
-    scratch.stamp[0] += 1
-    stamp, seen = scratch.stamp[0], scratch.seen
-    for k in range(len(p)):
-        if seen[p[k]] == stamp or seen[q[k]] == stamp:
-            return False
-        seen[p[k]] = seen[q[k]] = stamp
-    return True
-
-
-@bare_inlined
-def ties_of(lists, rules, r):
-    """Count the entries of r that tie with its best."""
-    bound, first, count = lists.best[r] * rules.tie_factor, lists.start[r], 0
-    while count < lists.count[r] and lists.distances[first + count] <= bound:
-        count += 1
-    return count
+    key, n = np.empty(len(links.p), np.int64), len(object_of)
+    for k in range(len(links.p)):
+        key[k] = object_of[links.p[k]] * n + object_of[links.q[k]]
+    return sorted_order(links.distance, key)
 
 
 @inside
-def top(leader, i):
-    """Find the leader of a set, halving paths."""
-    while leader[i] != i:
-        leader[i] = leader[leader[i]]
-        i = leader[i]
-    return i
+def reliable_links(nearest, object_of, tie_factor):
+    """Keep the links whose two clusters are among each other's nearest, each once, sorted.
 
-
-@inside
-def joining(p, q, leader):
-    """Keep of sorted links those that join two sets when taken in order; set leaders of slots."""
-    keep, count = np.empty(len(p), np.int64), 0
-    for row in range(len(p)):
-        leader[p[row]], leader[q[row]] = p[row], q[row]
-    for row in range(len(p)):
-        a, b = top(leader, p[row]), top(leader, q[row])
-        if a != b:
-            leader[max(a, b)] = min(a, b)
-            keep[count] = row
-            count += 1
-    return keep[:count]
-
-
-@inside
-def smallest_links(order, d, rules):
-    """Take the share alpha of sorted links, within the largest distance."""
-    count = len(order)
-    if rules.alpha == 0.0:
-        count = min(count, 1)
-    elif rules.alpha < 1.0 and count:
-        last = d[order[count_of_share(rules.alpha, count) - 1]] * rules.tie_factor
-        while d[order[count - 1]] > last:
-            count -= 1
-    while count and d[order[count - 1]] > rules.max_value:
-        count -= 1
-    return order[:count]
-
-
-@inside
-def nearest_only(p, q, d, order, rules, n):
-    """Keep of sorted links those that no other link of theirs is shorter than: a group is of one distance.
-
-    Rounding may bring a new cluster a little closer to others than its parts were. They need not know of it yet: then
-    they have a link to their nearest as they know it, and a shorter one to the new cluster.
+    ``nearest`` has for clusters p links to clusters at their smallest distance, the smaller object first; a link may be
+    there twice, seen from both sides. A link is kept if no other link of its two clusters is shorter. That also
+    settles what rounding does: it may bring a new cluster a little closer to others than its parts were, and those need
+    not know of it yet. Then they have a link to their nearest as they know it, and a shorter one to the new cluster.
     """
-    lowest, kept = np.empty(n), 0
+    p, q, distance, order = nearest.p, nearest.q, nearest.distance, sorted_links(nearest, object_of)
+    smallest, kept = np.empty(len(object_of)), 0
     for k in order[::-1]:
-        lowest[p[k]] = lowest[q[k]] = d[k]  # the smallest comes last
+        smallest[p[k]] = smallest[q[k]] = distance[k]  # the last one written is the smallest
     for k in order:
-        if d[k] <= min(lowest[p[k]], lowest[q[k]]) * rules.tie_factor:
+        if kept and p[k] == p[order[kept - 1]] and q[k] == q[order[kept - 1]]:
+            continue
+        if distance[k] <= min(smallest[p[k]], smallest[q[k]]) * tie_factor:
             order[kept] = k
             kept += 1
-    return order[:kept]
+    return take(nearest, order[:kept])
+
+
+@bare_inside
+def smallest_share(distance, alpha, tie_factor):
+    """Return how many of sorted links are taken: ceil(alpha * m) of m, and those tied with the last one; alpha=0: one.
+
+    ``distance`` (m,): theirs, sorted.
+    """
+    if alpha == 0.0 or len(distance) == 0:
+        return min(len(distance), 1)
+    if alpha == 1.0:
+        return len(distance)
+    return within(distance, distance[share_count(alpha, len(distance)) - 1] * tie_factor)
+
+
+@bare_inside
+def within(distance, most):
+    """Return how many of sorted distances are at most ``most``."""
+    count = len(distance)
+    while count and distance[count - 1] > most:
+        count -= 1
+    return count
 
 
 @inside
-def untie(p, q, d, order, object_of, rules, leader, most):
-    """Choose from links that tie: each once, those that join clusters, at most ``most``; return them sorted."""
-    kept = 0
-    for k in range(len(order)):  # seen from both sides: keep one
-        i, j = order[k], order[kept - 1]
-        if kept == 0 or p[i] != p[j] or q[i] != q[j]:
-            order[kept] = i
-            kept += 1
-    order = smallest_links(nearest_only(p, q, d, order[:kept], rules, len(leader)), d, rules)
-    p, q, d = some_of(p, order), some_of(q, order), some_of(d, order)
-    if rules.level_out:
-        joining(p, q, leader)
-        lowest = np.empty(len(leader))
-        for k in range(len(p)):
-            lowest[p[k]] = lowest[q[k]] = np.inf
-        for k in range(len(p)):
-            group = top(leader, p[k])
-            lowest[group] = min(lowest[group], d[k])
-        for k in range(len(p)):
-            d[k] = lowest[top(leader, p[k])]
-        order = sorted_links(object_of, p, q, d)
-        p, q, d = some_of(p, order), some_of(q, order), some_of(d, order)
-    keep = joining(p, q, leader)[:most]
-    return some_of(p, keep), some_of(q, keep), some_of(d, keep)
+def joining_links(links, leader):
+    """Return which of sorted links still join two clusters when taken one after the other (Kruskal's rule)."""
+    which, count = np.empty(len(links.p), np.int64), 0
+    for k in range(len(links.p)):
+        leader[links.p[k]], leader[links.q[k]] = links.p[k], links.q[k]
+    for k in range(len(links.p)):
+        a, b = top(leader, links.p[k]), top(leader, links.q[k])
+        if a != b:
+            unite(leader, a, b)
+            which[count] = k
+            count += 1
+    return which[:count]
 
 
 @inside
-def some_of(values, which):
-    """Return some of the values."""
-    result = np.empty(len(which), values.dtype)
-    for k in range(len(which)):
-        result[k] = values[which[k]]
-    return result
+def level_out(links, object_of, leader):
+    """Give every link of a group the smallest distance in it; with a tie tolerance they can differ a little."""
+    joining_links(links, leader)
+    smallest, distance = np.empty(len(leader)), np.empty(len(links.p))
+    for k in range(len(links.p)):
+        smallest[top(leader, links.p[k])] = np.inf
+    for k in range(len(links.p)):
+        group = top(leader, links.p[k])
+        smallest[group] = min(smallest[group], links.distance[k])
+    for k in range(len(links.p)):
+        distance[k] = smallest[top(leader, links.p[k])]
+    links = Links(links.p, links.q, distance)
+    return take(links, sorted_links(links, object_of))
 
 
 @inside
-def note_pairs(work, p, q, order):
-    """Note the groups where every link is one, in the order of the links as they were found: near ones together."""
-    taken = np.empty(len(p), np.bool_)
-    taken[:] = False
-    for k in range(len(order)):
-        taken[order[k]] = True
-    count = 0
-    for k in range(len(p)):
-        if taken[k]:
-            work.bounds[count // 2] = count
-            work.parts[count], work.parts[count + 1] = p[k], q[k]
-            count += 2
-    work.bounds[count // 2] = count
-    work.counters[N_GROUPS] = count // 2
-
-
-@inside
-def groups_of_links(object_of, p, q, leader):
+def groups_of(links, object_of, leader):
     """Return the clusters that links join, group after group, each sorted by first object; where groups begin, and end.
 
-    Groups are sorted by the smallest number that one of their clusters goes by.
+    Groups are sorted by the smallest slot that one of their clusters has.
     """
-    joining(p, q, leader)
-    end, head = np.empty(2 * len(p), np.int64), np.empty(2 * len(p))
-    for row in range(len(p)):
-        end[2 * row], end[2 * row + 1] = p[row], q[row]
-        head[2 * row] = head[2 * row + 1] = top(leader, p[row])
+    joining_links(links, leader)
+    end, head = np.empty(2 * len(links.p), np.int64), np.empty(2 * len(links.p))
+    for k in range(len(links.p)):
+        end[2 * k], end[2 * k + 1] = links.p[k], links.q[k]
+        head[2 * k] = head[2 * k + 1] = top(leader, links.p[k])
     order = sorted_order(head, some_of(object_of, end))
-    parts, bounds, count, groups = np.empty(2 * len(p), np.int64), np.empty(len(p) + 1, np.int64), 0, 0
+    parts, bounds, count, groups = np.empty(len(end), np.int64), np.empty(len(links.p) + 1, np.int64), 0, 0
     for k in range(len(order)):
         new_group = k == 0 or head[order[k]] != head[order[k - 1]]
         if new_group:
@@ -248,40 +135,12 @@ def groups_of_links(object_of, p, q, leader):
 
 
 @inside
-def note_groups(nodes, work, p, q, leader):
-    """Note the groups that links form, the parts of each sorted by their first object."""
-    parts, bounds = groups_of_links(nodes.object_of, p, q, leader)
-    for k in range(len(parts)):
-        work.parts[k] = parts[k]
-    for g in range(len(bounds)):
-        work.bounds[g] = bounds[g]
-    work.counters[N_GROUPS] = len(bounds) - 1
-
-
-@inside
-def choose_links(lists, nodes, work, rules, scratch, leader):
-    """Find the links of the next level, write them down in order, and note the groups they form; tell how many.
-
-    Taken are the reliable ones: the share alpha of them, within the largest distance, as many as the rules allow.
-    """
-    counters = work.counters
-    most = counters[N_ALIVE] - rules.n_clusters
-    p, q, d = reliable_links(lists, nodes, work, rules, len(leader))
-    order = sorted_links(nodes.object_of, p, q, d)
-    if all_distinct(scratch, p, q):
-        order = smallest_links(order, d, rules)[:most]
-        note_pairs(work, p, q, order)
-    else:
-        p, q, d = untie(p, q, d, order, nodes.object_of, rules, leader, most)
-        note_groups(nodes, work, p, q, leader)
-        order = np.empty(len(p), np.int64)
-        for k in range(len(p)):
-            order[k] = k
-    first = counters[N_LINKS]
-    for k in range(len(order)):
-        i = order[k]
-        work.p[first + k], work.q[first + k] = p[i], q[i]
-        work.distance[first + k], work.level[first + k] = d[i], counters[LEVEL] + 1
-    counters[N_LINKS] += len(order)
-    counters[N_FOUND] = NOT_YET
-    return len(order)
+def choose_links(nearest, object_of, rules, leader, most):
+    """Return the links that a level takes, at most so many, sorted: the verbs of :func:`reliac.algorithm.loop`."""
+    links = reliable_links(nearest, object_of, rules.tie_factor)
+    count = smallest_share(links.distance, rules.alpha, rules.tie_factor)
+    count = within(links.distance[:count], rules.max_value)
+    links = Links(links.p[:count], links.q[:count], links.distance[:count])
+    if rules.level_out:
+        links = level_out(links, object_of, leader)
+    return take(links, joining_links(links, leader)[:most])

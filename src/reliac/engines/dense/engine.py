@@ -1,12 +1,11 @@
 """A few thousand objects: the whole matrix in the cache, all levels in one call of compiled code.
 
 Where lists and their searches would cost more than they save, the matrix of stored numbers is reduced in place, and
-only the rows of new clusters and of those whose nearest was joined are searched again; see :mod:`.square`.
+only the rows of new clusters and of those whose nearest was joined are searched again; see ``levels.py``.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,28 +14,26 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
 from ...algorithm.links import Groups, Links
-from ...input.metrics import EUCLIDEAN
-from ...input.numbers import is_sparse
+from ...input.objects import Distances, rows_of
 from ...input.options import Stop
 from ...input.problem import Problem
+from ..compiled.formulas import euclidean_square, reduction_of
 from ..compiled.loading import FEW, load
-from ..lists.engine import make_rules
-from ..matrix.items import ADD, MAXIMUM
-from .filling import close_square, euclidean_square, padded_width
+from ..compiled.rules import make_rules
+from .filling import close_square, padded_width
 from .levels import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps, advance, join_groups, search_all
 
 #: Up to so many objects this engine is the quickest.
 MOST = 2000
 
-#: Numbers read in compiled code before Python gets a word: progress, Ctrl-C.
-PATIENCE = 2**27
+#: Compiled code returns to Python after so many numbers were read: for progress and Ctrl-C.
+NUMBERS_BEFORE_PAUSE = 2**27
 
 
 class DenseEngine:
     """Any criterion but single on a square matrix, given or computed, in one thread."""
 
     name = "dense"
-    loaded = False  # the compiled code, in this process
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         del n_jobs  # for so few objects one thread is done before others have started
@@ -57,10 +54,11 @@ class DenseEngine:
             nearest=np.zeros(n, np.int64),
             tied=np.zeros(n, np.bool_),
             looked=np.zeros(n, np.int64),
-            reduction=ADD if row.reduction is np.add else MAXIMUM,
+            reduction=reduction_of(row),
             offset=row.offset,
             by_size=row.by_size,
             equal_parts=row.equal_parts,
+            reducible=row.reducible,
         )
         self.steps = Steps(
             p=np.empty(n, np.int64),
@@ -79,8 +77,8 @@ class DenseEngine:
     def _fill(self, width: int) -> None:
         """Write the numbers that pairs of objects store into the matrix."""
         problem, n, stored = self.problem, self.problem.n_objects, self.square.stored
-        vectors = problem.vectors
-        if vectors is not None and problem.metric in EUCLIDEAN and not is_sparse(vectors):
+        if problem.objects.are_points(problem.metric):
+            vectors = rows_of(problem.objects)
             root = problem.metric == "euclidean" and not problem.criterion.geometric
             euclidean_square(np.ascontiguousarray(vectors.T, np.float64), stored, width, root)
         else:
@@ -95,20 +93,15 @@ class DenseEngine:
     @staticmethod
     def suits(problem: Problem) -> bool:
         """While the matrix stays in the cache; and where lists do badly: one link a level, with searches or ties."""
-        if problem.n_objects <= MOST or problem.alpha > 0.0 or problem.given is None:
+        objects = problem.objects
+        if problem.n_objects <= MOST or problem.alpha > 0.0 or not isinstance(objects, Distances):
             return problem.n_objects <= MOST
-        return not problem.criterion.reducible or _many_are_equal(problem.given)
-
-    @classmethod
-    def ready(cls) -> bool:
-        """Once it has run in this process, or on this machine: loading what was compiled is quick."""
-        return cls.loaded or compiled_on_disk()
+        return not problem.criterion.reducible or _many_are_equal(objects.matrix)
 
     @staticmethod
     def memory(problem: Problem) -> int:
         """The matrix, and while it is filled from anything but points two more."""
-        points = problem.vectors is not None and problem.metric in EUCLIDEAN and not is_sparse(problem.vectors)
-        return (8 if points else 24) * problem.n_objects**2
+        return (8 if problem.objects.are_points(problem.metric) else 24) * problem.n_objects**2
 
     @property
     def n_clusters(self) -> int:
@@ -126,7 +119,7 @@ class DenseEngine:
         search_all(self.square, steps, rules.tie_factor)
         leader, told, done = np.arange(self.problem.n_objects), 0, self.n_clusters < 2
         while not done:
-            done = advance(self.square, steps, rules, leader, PATIENCE)
+            done = advance(self.square, steps, rules, leader, NUMBERS_BEFORE_PAUSE)
             new = slice(told, int(counters[N_LINKS]))
             told = new.stop
             if new.stop > new.start:
@@ -135,7 +128,7 @@ class DenseEngine:
 
 def _load(problem: Problem) -> None:
     """Load the compiled code with a few objects, and say so if it must be compiled first."""
-    if DenseEngine.loaded or problem.n_objects <= FEW:
+    if problem.n_objects <= FEW:
         return
 
     def run_few() -> None:
@@ -143,8 +136,7 @@ def _load(problem: Problem) -> None:
         for _ in DenseEngine(problem.subset(np.arange(FEW), Stop())).levels(0):
             pass
 
-    load(DenseEngine.name, run_few)
-    DenseEngine.loaded = True
+    load(DenseEngine.name, "", run_few)
 
 
 def _many_are_equal(given: NDArray[Any]) -> bool:
@@ -152,14 +144,3 @@ def _many_are_equal(given: NDArray[Any]) -> bool:
     flat = given.ravel(order="K")
     sample = flat[np.linspace(0, flat.size - 1, 1000).astype(np.int64)]
     return len(np.unique(sample)) < 500
-
-
-def compiled_on_disk() -> bool:
-    """Tell whether Numba's cache holds the levels for this processor and this version of their file."""
-    from numba.core.registry import cpu_target
-
-    kernel: Any = advance
-    with contextlib.suppress(Exception):  # not an interface that Numba promises: if in doubt, no
-        machine = cpu_target.target_context.codegen().magic_tuple()
-        return any(key[1] == machine for key in kernel._cache._cache_file._load_index())
-    return False

@@ -11,11 +11,12 @@ from collections import namedtuple
 
 import numpy as np
 
+from ...algorithm.links import Links
+from ..compiled.formulas import ADD, MAXIMUM, from_sums, shares_of_parts
 from ..compiled.loading import compiled, inside
 from ..compiled.scanning import nearest_in
-from ..compiled.step import groups_of_links, some_of, sorted_links, untie
-from ..lists.entries import shares_of_parts
-from ..matrix.items import ADD, MAXIMUM, from_sums
+from ..compiled.sorting import some_of
+from ..compiled.step import choose_links, groups_of
 from .filling import padded_width
 
 #: Pack the matrix when this share of its places is left.
@@ -29,7 +30,9 @@ FEWEST = 64
 
 #: ``stored`` lies flat, ``width`` numbers a row; the diagonal is infinite, sums inside a cluster are its ``spread``.
 #: ``best``: distance of the nearest, minus infinity for a place that is free; ``tied``: it may not be the only one.
-Square = namedtuple("Square", "stored slot weight spread best nearest tied looked reduction offset by_size equal_parts")
+Square = namedtuple(
+    "Square", "stored slot weight spread best nearest tied looked reduction offset by_size equal_parts reducible"
+)
 
 #: What the levels leave: links, and the places whose rows were ``searched`` last; ``mark`` tells what to do with a row.
 Steps = namedtuple("Steps", "p q distance level searched mark row scratch counters")
@@ -130,8 +133,8 @@ def with_room(values, count, more):
 
 
 @inside
-def reliable_links(square, steps, rows, tie_factor):
-    """Return the reliable links of some clusters; some may come twice."""
+def nearest_links(square, steps, rows, tie_factor):
+    """Return the links of some clusters that are as near as the nearest of both sides; some may come twice."""
     width, n = steps.counters[WIDTH], steps.counters[N_PLACES]
     best, tied, looked, stamp = square.best, square.tied, square.looked, steps.counters[LEVEL] + 1
     p, q, d, count = np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows)), 0
@@ -153,7 +156,7 @@ def reliable_links(square, steps, rows, tie_factor):
             if values[c] <= bound and values[c] <= best[c] * tie_factor and not told_by_c:
                 p[count], q[count], d[count] = min(r, c), max(r, c), values[c]
                 count += 1
-    return p[:count], q[:count], d[:count]
+    return Links(p[:count], q[:count], d[:count])
 
 
 @inside
@@ -264,7 +267,7 @@ def still_nearest(square, steps, r):
 
     True only of criteria whose joins come no closer to others than their parts were; under ties it saves most searches.
     """
-    if square.offset and not square.by_size:
+    if not square.reducible:
         return False
     c = square.nearest[r]
     if steps.mark[c] == FREE:
@@ -339,17 +342,16 @@ def advance(square, steps, rules, leader, patience):
         if left <= 0 or counters[LEVEL] >= rules.max_level:
             return True
         rows = rows_to_look_at(square, steps, rules.alpha)
-        p, q, d = reliable_links(square, steps, rows, rules.tie_factor)
-        p, q, d = untie(p, q, d, sorted_links(square.slot, p, q, d), square.slot, rules, leader, left)
-        if len(p) == 0:
+        links = choose_links(nearest_links(square, steps, rows, rules.tie_factor), square.slot, rules, leader, left)
+        if len(links.p) == 0:
             return True
         counters[LEVEL] += 1
-        for k in range(len(p)):
+        for k in range(len(links.p)):
             at = counters[N_LINKS] + k
-            steps.p[at], steps.q[at] = square.slot[p[k]], square.slot[q[k]]
-            steps.distance[at], steps.level[at] = d[k], counters[LEVEL]
-        counters[N_LINKS] += len(p)
-        parts, bounds = groups_of_links(square.slot, p, q, leader)
+            steps.p[at], steps.q[at] = square.slot[links.p[k]], square.slot[links.q[k]]
+            steps.distance[at], steps.level[at] = links.distance[k], counters[LEVEL]
+        counters[N_LINKS] += len(links.p)
+        parts, bounds = groups_of(links, square.slot, leader)
         done += join_groups(square, steps, parts, bounds, rules.tie_factor)
         if counters[N_ALIVE] < PACK * counters[N_PLACES] and counters[N_PLACES] > FEWEST:
             pack(square, steps)

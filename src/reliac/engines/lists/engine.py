@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,19 @@ from ...input.options import Stop
 from ...input.problem import Problem
 from ...machine import free_memory, n_threads
 from ..compiled.loading import FEW, Watch, load
-from . import levels as candidates
+from ..compiled.products import one_blas_thread
+from ..compiled.rules import make_rules
 from .entries import (
     LEVEL,
     LIST_LENGTH,
     LOOKED_AT,
     N_ALIVE,
+    N_COUNTERS,
     N_FOUND,
     N_GROUPS,
     N_LINKS,
     N_NODES,
-    N_PUSHES,
+    N_PUSHED,
     N_SEARCHED,
     N_TOUCHED,
     NO_ROOM,
@@ -39,23 +40,19 @@ from .entries import (
     catch_up,
     mark_of_level,
 )
-from .levels import DONE, GATHER, LINKS, REFRESH, REMEASURE, SEARCH, Rules, advance, do_share
+from .levels import DONE, GATHER, LINKS, PAUSE, PUSH, REFRESH, REMEASURE, SEARCH, advance, do_share
 
 #: Entries that a search finds for each list; a little more than a list keeps when it is cut.
 SEARCH_LENGTH = LIST_LENGTH + 4
 
-#: Clusters looked at in compiled code before Python gets a word: progress, Ctrl-C.
-PATIENCE = 100_000
-
+#: Compiled code returns to Python after it has looked at about so many clusters: for progress and Ctrl-C.
+CLUSTERS_BEFORE_PAUSE = 100_000
 
 #: Entries of a list, on average, up to which taking one link at a time is quick under ties.
 FEW_TIES = 60
 
 #: Fewer objects than this are done sooner by one thread than threads are started.
 WORTH_THREADS = 2000
-
-#: Engines whose compiled code is loaded, and the kind of distances that it was compiled for.
-_warm: set[tuple[type, str]] = set()
 
 
 class ListEngine:
@@ -80,7 +77,7 @@ class ListEngine:
         )
         self.end_of_lists = length
         self.most_entries = 400 * n + 2**24
-        if problem.alpha == 0.0 and 24 * n**2 < free_memory():  # a whole matrix is the lesser evil
+        if problem.alpha == 0.0 and 24 * n**2 < free_memory():  # under ties a whole matrix costs less
             self.most_entries = FEW_TIES * n
         self.nodes = Nodes(
             parent=np.full(2 * n, -1, np.int32),
@@ -93,29 +90,25 @@ class ListEngine:
         self.work = Work(
             touched=np.empty(n, np.int64),
             searched=np.empty(n, np.int64),
+            pushed=np.empty(n, np.int64),
             parts=np.empty(n, np.int64),
             bounds=np.empty(n + 1, np.int64),
-            p=np.empty(n, np.int64),
-            q=np.empty(n, np.int64),
-            distance=np.empty(n),
+            found=_room_for_links(n),
+            taken=_room_for_links(n),
             level=np.empty(n, np.int64),
-            counters=np.zeros(12, np.int64),
+            counters=np.zeros(N_COUNTERS, np.int64),
         )
         self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
         self.work.counters[N_FOUND] = NOT_YET
         self.leader = np.arange(n, dtype=np.int64)
         self.scratch = [Scratch(np.zeros(n, np.int64), np.zeros(1, np.int64)) for _ in range(self.threads)]
-        self.searches = 0  # rows searched, for the curious
+        self.told = 0  # links that were handed on
+        self.searches = 0  # rows searched
 
     @staticmethod
     def suits(problem: Problem) -> bool:
-        """Whatever it does it does well."""
+        """Tell whether it should be taken: always, unless an engine says otherwise."""
         return True
-
-    @classmethod
-    def ready(cls) -> bool:
-        """Once it has run in this process."""
-        return any(engine is cls for engine, _ in _warm)
 
     @property
     def n_clusters(self) -> int:
@@ -140,15 +133,11 @@ class ListEngine:
         """Fill the lists of all clusters: how the levels begin."""
         self.search(slots, push=False)
 
-    def _warm_up(self) -> None:
-        """Load the compiled code, so that a run is not held up by it later."""
-        given = self.problem.given  # numbers of another kind, or that must not be written to, are another type
-        kind = (type(self), "" if given is None else f"{given.dtype} {given.ndim} {given.flags.writeable}")
-        if kind in _warm or self.problem.n_objects <= FEW:
-            return
-        few = type(self)(self.problem.subset(np.arange(FEW), Stop()), 1)
-        load(self.name, few.run_all)
-        _warm.add(kind)
+    def _load(self) -> None:
+        """Load the compiled code with a few objects, so that a run is not held up by it later."""
+        if self.problem.n_objects > FEW:
+            few = type(self)(self.problem.subset(np.arange(FEW), Stop()), 1)
+            load(self.name, self.problem.objects.number_type, few.run_all)
 
     def run_all(self) -> None:
         """Run all levels, and what a few objects may not come to."""
@@ -157,44 +146,58 @@ class ListEngine:
         self.in_shares(REFRESH)
 
     def levels(self, level: int) -> Iterator[Batch]:
-        """Develop all levels; searches and levels take turns."""
+        """Develop all levels; compiled code and what it asks for take turns (the table in ``levels.py``)."""
         alive, stop = self.alive, self.problem.stop
         if len(alive) <= stop.n_clusters or level >= stop.max_level:
             return
-        self._warm_up()
-        counters = self.work.counters
-        counters[LEVEL] = level
+        self._load()
+        self.work.counters[LEVEL] = level
         self.rules = make_rules(self.problem, float(self.space.weight[alive].min()))
-        told = 0
+        answers: dict[int, Callable[[], None]] = {
+            SEARCH: self._search_unproven,
+            PUSH: self._search_new,
+            REFRESH: self._refresh,
+            LINKS: self._find_links,
+            GATHER: self._gather,
+        }
         with Watch(self.name), one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
             self.search_all(alive)
             self.touch(alive)
-            status = SEARCH
+            status = PAUSE
             while status != DONE:
+                space, lists, nodes, work = self.space, self.lists, self.nodes, self.work
                 status = advance(
-                    self.space, self.lists, self.nodes, self.work, self.rules, self.leader, self.scratch[0], PATIENCE
+                    space, lists, nodes, work, self.rules, self.leader, self.scratch[0], CLUSTERS_BEFORE_PAUSE
                 )
-                done = slice(told, int(counters[N_LINKS]))
-                told = done.stop
-                if done.stop > done.start:
-                    work, object_of = self.work, self.nodes.object_of
-                    links = Links(object_of[work.p[done]], object_of[work.q[done]], work.distance[done])
-                    yield Batch(work.level[done], links, None)
-                if status == REFRESH:
-                    self.in_shares(REFRESH, int(counters[LOOKED_AT]))
-                    counters[REFRESHED] = 1
-                elif status == LINKS:
-                    self._find_links()
-                elif status == GATHER:
-                    self._gather()
-                elif status == SEARCH and counters[N_PUSHES]:
-                    slots = self.work.searched[: counters[N_PUSHES]].copy()
-                    counters[N_PUSHES] = 0
-                    self.search(slots, push=True)
-                elif status == SEARCH:
-                    self.search(self.work.searched[: counters[N_SEARCHED]].copy(), push=False)
+                yield from self._new_links()
+                if status in answers:
+                    answers[status]()
 
-    # --- what is done in threads, where a level is thick ---
+    def _new_links(self) -> Iterator[Batch]:
+        """Hand on the links that were established since the last time."""
+        new = slice(self.told, int(self.work.counters[N_LINKS]))
+        self.told = new.stop
+        if new.stop > new.start:
+            taken, object_of = self.work.taken, self.nodes.object_of
+            links = Links(object_of[taken.p[new]], object_of[taken.q[new]], taken.distance[new])
+            yield Batch(self.work.level[new], links, None)
+
+    # --- what compiled code asks for ---
+
+    def _search_unproven(self) -> None:
+        """Search the clusters whose lists prove nothing any more."""
+        self.search(self.work.searched[: self.work.counters[N_SEARCHED]].copy(), push=False)
+
+    def _search_new(self) -> None:
+        """Search new clusters, and enter them into the lists that they belong to."""
+        slots = self.work.pushed[: self.work.counters[N_PUSHED]].copy()
+        self.work.counters[N_PUSHED] = 0
+        self.search(slots, push=True)
+
+    def _refresh(self) -> None:
+        """Refresh the lists of touched clusters."""
+        self.in_shares(REFRESH, int(self.work.counters[LOOKED_AT]))
+        self.work.counters[REFRESHED] = 1
 
     def in_shares(self, step: int, start: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
         """Do a step, each thread its share of touched clusters from ``start`` on, or of new clusters and all slots.
@@ -217,15 +220,14 @@ class ListEngine:
         work, found = self.work, NO_ROOM
         cuts, _, counts = self.in_shares(LINKS)
         if (counts <= np.diff(cuts)).all():
-            cuts += work.counters[N_LINKS]
-            found = max(_close_ranks(array, cuts, counts) for array in (work.p, work.q, work.distance))
+            found = max(_close_ranks(array, cuts, counts) for array in work.found)
         work.counters[N_FOUND] = found
 
     def _gather(self) -> None:
         """Make the lists of new clusters, and touch all whose nearest neighbour may have changed."""
         _, slots, counts = self.in_shares(GATHER)
         self.work.counters[N_TOUCHED] = _close_ranks(self.work.touched, slots, counts)
-        self.work.counters[REFRESHED] = self.work.counters[N_PUSHES] == 0
+        self.work.counters[REFRESHED] = self.work.counters[N_PUSHED] == 0
 
     def touch(self, slots: NDArray[np.int64]) -> None:
         """Touch clusters whose lists have changed, each given once."""
@@ -263,7 +265,7 @@ class ListEngine:
         nearest, and joining them pair by pair in order means joining each to the first. Not so of given distances, and
         of those a function makes: there what is at distance 0 of the same need not be at distance 0 of each other.
         """
-        equal_rows = distances[-1] == 0 and isinstance(self.problem.metric, str) and self.problem.given is None
+        equal_rows = distances[-1] == 0 and self.problem.objects.equal_at_zero(self.problem.metric)
         if equal_rows and len(slots) > SEARCH_LENGTH and self.problem.alpha in (0.0, 1.0):
             slots, distances = slots[[np.argmin(self.nodes.object_of[slots])]], distances[:1]
         self.give_room(r, len(slots))
@@ -304,61 +306,5 @@ def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[N
     return place, distances[place], float(limit)
 
 
-def times_transposed(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Return left times right transposed; some libraries read beyond the ends of rows and raise flags of no meaning."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(left @ right.T)
-
-
-def one_blas_thread() -> Any:
-    """Limit BLAS to one thread: blocks run in our own pool, and two pools would fight."""
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> Any:
-    """Look up the loaded BLAS libraries once: it takes milliseconds."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def make_rules(problem: Problem, smallest_weight: float = 1.0) -> Rules:
-    """Return what the compiled loop knows of a problem, always of the same types: one compilation."""
-    return Rules(
-        alpha=problem.alpha,
-        tie_factor=problem.tie_factor,
-        n_clusters=problem.stop.n_clusters,
-        max_level=float(problem.stop.max_level),
-        max_value=float(largest_value(problem)),
-        radius_rule=radius_rule(problem),
-        smallest_weight=smallest_weight,
-        level_out=problem.tie_tolerance > 0,
-    )
-
-
-def radius_rule(problem: Problem) -> int:
-    """Return how the radius of a group follows from those of its parts."""
-    row = problem.criterion
-    if not row.reducible:
-        return candidates.RADIUS_NONE
-    if row.reduction is np.minimum:
-        return candidates.RADIUS_MIN
-    if row.reduction is np.maximum:
-        return candidates.RADIUS_MAX
-    if row.by_size:
-        return candidates.RADIUS_WARD
-    return candidates.RADIUS_PLAIN_MEAN if row.equal_parts else candidates.RADIUS_MEAN
-
-
-def largest_value(problem: Problem) -> float:
-    """Return the largest compared distance whose height is within ``max_distance``."""
-    cap = problem.stop.max_distance
-    if not problem.rooted or not np.isfinite(cap):
-        return cap
-    value = np.float64(cap) ** 2 / problem.criterion.height_factor
-    while problem.heights(np.array([value]))[0] > cap:
-        value = np.nextafter(value, 0.0)
-    while problem.heights(np.array([np.nextafter(value, np.inf)]))[0] <= cap:
-        value = np.nextafter(value, np.inf)
-    return float(value)
+def _room_for_links(n: int) -> Links:
+    return Links(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n))

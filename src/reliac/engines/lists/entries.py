@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba.extending import overload
 
-from ...algorithm.criteria import equal_shares
-from ..compiled.loading import bare_inlined, bare_inside, compiled, inside
+from ..compiled.loading import bare_inlined, bare_inside, compiled
+from ..compiled.sorting import insert, sort_entries
+from ..compiled.spaces import join_space, pair_distance
 
 #: Entries that a list keeps when it is cut.
 LIST_LENGTH = 16
@@ -24,60 +24,31 @@ Nodes = namedtuple("Nodes", "parent slot_of node_of following mark object_of")
 #: Columns of Nodes.following: whom a cluster follows, who else does so, and the first of those who follow it; -1: none.
 TARGET, AFTER, BEFORE, FIRST = range(4)
 
-#: Every array here and in the tuples above is handed to nearly all functions, which takes time to compile: ``searched``
-#: also holds clusters to be searched and pushed, and links are found where those of the next level will be written.
-Work = namedtuple("Work", "touched searched parts bounds p q distance level counters")
+#: What one step hands to the next. ``touched``: clusters whose nearest neighbour may have changed. ``searched``: those
+#: whose lists prove nothing any more. ``pushed``: new clusters that must be searched and entered into the lists of
+#: others. ``parts``, ``bounds``: the groups that are joined, as :func:`reliac.engines.compiled.step.groups_of` has
+#: them. ``found``: reliable links that may be taken. ``taken``, ``level``: all links established so far.
+Work = namedtuple("Work", "touched searched pushed parts bounds found taken level counters")
 
 #: Marks of one thread: ``seen`` (n,) holds the newest stamp a slot was seen with.
 Scratch = namedtuple("Scratch", "seen stamp")
 
-#: Places in Work.counters. LOOKED_AT counts the touched clusters that were looked at since they were touched; FOLLOWED
-#: tells whether followers are known; N_FOUND counts the links found for the next level, or is one of those below.
-N_ALIVE, N_NODES, N_TOUCHED, N_SEARCHED, N_LINKS, LEVEL, REFRESHED, N_PUSHES, N_GROUPS, LOOKED_AT, FOLLOWED, N_FOUND = (
-    range(12)
-)
+#: Places in Work.counters. N_TOUCHED to N_LINKS count what the arrays of Work hold (N_FOUND may also be NOT_YET or
+#: NO_ROOM). LOOKED_AT: how many of the touched clusters were looked at since they were touched; REFRESHED: whether the
+#: lists of the others are up to date already; FOLLOWED: whether followers are known (:func:`follow`).
+N_ALIVE, N_NODES, LEVEL, N_TOUCHED, N_SEARCHED, N_PUSHED, N_GROUPS, N_FOUND, N_LINKS = range(9)
+LOOKED_AT, REFRESHED, FOLLOWED, N_COUNTERS = range(9, 13)
 
 #: Links were not looked for in threads yet; or they were, and ties left no room for them.
 NOT_YET, NO_ROOM = -1, -2
-
-
-def pair_distance(space, p, q):
-    """Return the exact distance of the clusters in slots p and q; each space brings its own."""
-    raise NotImplementedError
-
-
-def join_space(space, parts):
-    """Make the clusters in ``parts`` one, in the slot of the first; each space brings its own."""
-    raise NotImplementedError
-
-
-SPACES: dict = {}
-
-
-@overload(pair_distance)
-def _pair_distance(space, p, q):
-    return SPACES[space.instance_class][0]
-
-
-@overload(join_space)
-def _join_space(space, parts):
-    return SPACES[space.instance_class][1]
-
-
-def register_space(space_type, pair, join):
-    """Say how a space (a named tuple of arrays) measures and joins clusters."""
-    SPACES[space_type] = (pair, join)
-
-
-shares_of_parts = inside(equal_shares)
 
 
 @bare_inlined
 def living(nodes, node):
     """Follow a node to the living cluster that holds it now; paths are halved on the way.
 
-    Threads do so at the same time: what one has read is what it writes, for it never takes a cluster that lives for one
-    that does not.
+    Several threads may do so at once. That is safe: a thread writes only what it has read, and a cluster that lives is
+    never taken for one that was joined.
     """
     parent = nodes.parent
     up = parent[node]
@@ -115,50 +86,6 @@ def follow(nodes, r, q):
     if first >= 0:
         following[first, BEFORE] = r
     following[q, FIRST] = r
-
-
-@bare_inside
-def sort_entries(node, distance, first, count):
-    """Sort entries by distance: insertion over falling gaps (Shell), so short runs are quick and long ones not slow."""
-    gap = 1
-    while gap < count // 9:
-        gap = 3 * gap + 1
-    while gap:
-        for i in range(first + gap, first + count):
-            n, d = node[i], distance[i]
-            j = i - gap
-            while j >= first and distance[j] > d:
-                node[j + gap], distance[j + gap] = node[j], distance[j]
-                j -= gap
-            node[j + gap], distance[j + gap] = n, d
-        gap //= 3
-
-
-@inside
-def sorted_order(major, minor):
-    """Return the order by ``major``, then by ``minor``: a merge sort from the bottom up.
-
-    One sort for all needs: NumPy's sorts are compiled anew for every type, and take seconds each. Values move along
-    with their places, so that every pass reads and writes in order.
-    """
-    n = len(major)
-    order, value, width = np.empty(n, np.int64), np.empty(n, major.dtype), 1
-    next_order, next_value = np.empty(n, np.int64), np.empty(n, major.dtype)
-    for k in range(n):
-        order[k], value[k] = k, major[k]
-    while width < n:
-        for start in range(0, n, 2 * width):
-            middle, stop = min(start + width, n), min(start + 2 * width, n)
-            a, b = start, middle
-            for k in range(start, stop):
-                left = a < middle
-                if left and b < stop:
-                    left = value[a] < value[b] or (value[a] == value[b] and minor[order[a]] <= minor[order[b]])
-                i = a if left else b
-                next_order[k], next_value[k] = order[i], value[i]
-                a, b = a + left, b + (not left)
-        order, next_order, value, next_value, width = next_order, order, next_value, value, 2 * width
-    return order
 
 
 def mark_of_level(work):
@@ -235,16 +162,6 @@ def catch_up(space, nodes, work, parts):
     join_space(space, parts)
 
 
-@bare_inlined
-def insert_entry(lists, first, count, node, distance):
-    """Enter a cluster into the sorted list of ``count`` entries that begins at ``first``."""
-    e = first + count
-    while e > first and lists.distances[e - 1] > distance:
-        lists.nodes[e], lists.distances[e] = lists.nodes[e - 1], lists.distances[e - 1]
-        e -= 1
-    lists.nodes[e], lists.distances[e] = node, distance
-
-
 @bare_inside
 def push(lists, nodes, work, r, node, distance):
     """Enter a new cluster into the list of r if it lies inside the radius, and touch r."""
@@ -264,7 +181,7 @@ def enter(lists, r, node, distance):
         while count and lists.distances[first + count - 1] >= lists.radius[r]:
             count -= 1
     if distance < lists.radius[r]:
-        insert_entry(lists, first, count, node, distance)
+        insert(lists.distances, lists.nodes, first, first + count, distance, node)
         count += 1
     lists.count[r] = count
     return True

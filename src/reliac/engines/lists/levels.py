@@ -1,9 +1,8 @@
-"""Certified candidate lists: the shared heart of the fast engines.
+"""Certified candidate lists: the levels that the vectors, spatial and matrix engines share.
 
 Every cluster keeps a short list of clusters with exact distances, and a radius: everything that is not in the
 list is at least the radius away. While the best entry lies strictly inside the radius the nearest neighbour is
-proven, ties included, and nothing is searched. The levels run here, in compiled code, until some list runs dry;
-then the engine searches those clusters and the levels go on.
+proven, ties included, and nothing is searched. ``docs/how-it-works.md`` has pictures.
 
 Why a list stays true. A join never comes closer to a third cluster than the nearer of its parts was (reducible
 criteria), so joins elsewhere leave radii alone, and an entry that points to a joined cluster is followed to its
@@ -11,18 +10,49 @@ new home and measured anew, but only when it matters: when it was the best. A jo
 of its parts' lists, its radius follows the criterion's own update. Where joins can come closer (centroid, median,
 groups of three and more under Ward), the new cluster is searched and pushed into every list that it enters.
 
-How clusters, slots and entries are laid out: :mod:`reliac.engines.lists.entries`.
+A level, in :func:`advance`:
+
+1. look at the touched clusters: refresh their lists, note whose nearest neighbour is not proven;
+2. take the reliable links, and note the groups they form;
+3. join the groups: a group's radius follows from its parts;
+4. touch the new clusters and all whose nearest neighbour was joined; make the lists of the new clusters.
+
+:func:`advance` runs level after level and comes back to Python with a status where it needs something:
+
+========  ==========================================  ==================================  ==============================
+status    why it came back                            who acts (``engine.py``)            what that leaves
+========  ==========================================  ==================================  ==============================
+DONE      one cluster is left, or a rule says stop    nobody                              ``taken``: all links
+PAUSE     enough clusters were looked at              nobody: progress is told, Ctrl-C    nothing changed
+SEARCH    ``searched``: lists prove nothing there     ``search(..., push=False)``         new lists and radii of these
+PUSH      ``pushed``: new clusters without a radius   ``search(..., push=True)``          their lists, entries in lists
+                                                                                          of others, those ``touched``
+REFRESH   many are ``touched``: step 1 in threads     ``do_share`` for each thread        lists up to date, REFRESHED
+LINKS     many are ``touched``: step 2 in threads     ``do_share`` for each thread        ``found``; N_FOUND (NO_ROOM)
+GATHER    many groups were joined: step 4 in threads  ``do_share`` for each thread        lists of the new clusters,
+                                                                                          ``touched``; REFRESHED unless
+                                                                                          there are clusters to push
+========  ==========================================  ==================================  ==============================
+
+How clusters, slots and entries are laid out: ``entries.py``. The links of a level: ``reliable.py``.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 import numpy as np
 
 from ..compiled.loading import bare, bare_inlined, bare_inside, inside
+from ..compiled.rules import (
+    RADIUS_LARGEST,
+    RADIUS_MEAN,
+    RADIUS_NONE,
+    RADIUS_PLAIN_MEAN,
+    RADIUS_SMALLEST,
+    RADIUS_WARD,
+)
 from ..compiled.scanning import CHUNK
-from ..compiled.step import choose_links, find_links
+from ..compiled.sorting import sort_entries
+from ..compiled.spaces import join_space, pair_distance
 from .entries import (
     FIRST,
     FOLLOWED,
@@ -32,45 +62,37 @@ from .entries import (
     N_ALIVE,
     N_FOUND,
     N_GROUPS,
-    N_LINKS,
     N_NODES,
-    N_PUSHES,
+    N_PUSHED,
     N_SEARCHED,
     N_TOUCHED,
     NOT_YET,
     REFRESHED,
     TARGET,
     follow,
-    join_space,
     living,
     make_node,
     mark_now,
-    pair_distance,
     refresh,
-    sort_entries,
     touch,
     unfollow,
 )
+from .reliable import find_links, take_links
 
 #: Radii are deflated by this share of what they were computed from.
 ROUNDING = 1e-12
 
-#: Why :func:`advance` came back: nothing left to join, lists to fill, time to report, or a step for threads ...
-DONE, SEARCH, PAUSE, REFRESH, LINKS, GATHER = range(6)
+#: Why :func:`advance` came back, see above.
+DONE, PAUSE, SEARCH, PUSH, REFRESH, LINKS, GATHER = range(7)
 
-#: ... besides this one, after a space has changed its arithmetic.
-REMEASURE = 6
+#: A step for threads besides these: all lists are measured anew, after a space has changed its arithmetic.
+REMEASURE = 7
 
 #: Levels that touch or make more clusters than this are done in threads, where ...
 THICK = 512
 
 #: ... so many slots are looked at for every cluster made, at most.
 SPARSE = 2048
-
-#: How the radii of the parts of a group give the radius of the group.
-RADIUS_MIN, RADIUS_MAX, RADIUS_MEAN, RADIUS_PLAIN_MEAN, RADIUS_WARD, RADIUS_NONE = range(6)
-
-Rules = namedtuple("Rules", "alpha tie_factor n_clusters max_level max_value radius_rule smallest_weight level_out")
 
 
 @bare_inlined
@@ -94,9 +116,9 @@ def group_radius(space, lists, rules, parts):
         r, w = lists.radius[part], space.weight[part]
         smallest, largest = min(smallest, r), max(largest, r)
         total, weight, weighted = total + r, weight + w, weighted + r * w
-    if rule == RADIUS_MIN:
+    if rule == RADIUS_SMALLEST:
         return smallest
-    if rule == RADIUS_MAX or total == np.inf:  # a part that lists everybody lends its list
+    if rule == RADIUS_LARGEST or total == np.inf:  # an infinite radius means a complete list: so is the union's
         return largest
     if rule == RADIUS_MEAN:
         return weighted / weight * (1 - ROUNDING)
@@ -149,7 +171,7 @@ def gather_entries(space, lists, nodes, scratch, parts, node_found, distance_fou
 
 @bare_inside
 def join_groups(space, lists, nodes, work, rules):
-    """Join the groups that were noted; those that must be searched are noted in ``work.searched``.
+    """Join the groups that were noted; those that must be searched are noted in ``work.pushed``.
 
     The lists come afterwards (:func:`gather_groups`), since groups of one level may be each other's neighbours.
     """
@@ -165,8 +187,8 @@ def join_groups(space, lists, nodes, work, rules):
         lists.radius[parts[0]] = radius
         join_space(space, parts)
         if radius < 0:
-            work.searched[work.counters[N_PUSHES]] = parts[0]
-            work.counters[N_PUSHES] += 1
+            work.pushed[work.counters[N_PUSHED]] = parts[0]
+            work.counters[N_PUSHED] += 1
 
 
 @bare_inside
@@ -197,7 +219,7 @@ def touch_slots(space, lists, nodes, work, scratch, first, stop):
         if nodes.node_of[r] < oldest:
             if lists.count[r] and nodes.parent[lists.nodes[lists.start[r]]] < 0:
                 continue
-            if not counters[N_PUSHES]:
+            if not counters[N_PUSHED]:
                 refresh(space, lists, nodes, scratch, r, np.bool_(True), np.bool_(False))
         nodes.mark[r] = stamp
         work.touched[count] = r
@@ -278,7 +300,7 @@ def find_smallest(space, lists, nodes, work, rules, scratch):
 
     The smaller object is the first that has a nearest so near, and its list knows the larger one once it is refreshed.
     """
-    object_of, at = nodes.object_of, work.counters[N_LINKS]
+    object_of, links = nodes.object_of, work.found
     r = np.int64(first_of_smallest(lists, object_of))
     refresh(space, lists, nodes, scratch, r, rules.radius_rule != RADIUS_NONE, np.bool_(False))
     found, first = r, lists.start[r]
@@ -286,7 +308,7 @@ def find_smallest(space, lists, nodes, work, rules, scratch):
         c = np.int64(nodes.slot_of[lists.nodes[e]])
         if lists.distances[e] == lists.best[r] and (found == r or object_of[c] < object_of[found]):
             found = c
-    work.p[at], work.q[at], work.distance[at], work.counters[N_FOUND] = r, found, lists.best[r], 1
+    links.p[0], links.q[0], links.distance[0], work.counters[N_FOUND] = r, found, lists.best[r], 1
 
 
 @bare
@@ -309,18 +331,18 @@ def do_share(step, space, lists, nodes, work, rules, scratch, first, stop, first
 
 @bare
 def advance(space, lists, nodes, work, rules, leader, scratch, patience):
-    """Run levels until a list runs dry (SEARCH), the rules say stop (DONE), or enough was done (PAUSE).
+    """Run levels until Python is needed, or until about ``patience`` clusters were looked at; return the status.
 
-    Where a level is thick, come back to have lists refreshed (REFRESH), links found (LINKS) or lists gathered
-    (GATHER) in threads. Cost of a level: what changed, not n (alpha=1); all living clusters for smaller alpha.
+    Cost of a level: what changed, not n (alpha=1); all living clusters for smaller alpha.
     """
     counters, done = work.counters, 0
     while True:
-        # before any search: where the first level is cut short, copies of rows may be left that no search finds
+        # the rules come before any search: where the first level is cut short, equal rows may be left that no search
+        # finds
         if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
             return DONE
-        if counters[N_PUSHES]:
-            return SEARCH
+        if counters[N_PUSHED]:
+            return PUSH
         if counters[N_TOUCHED] - counters[LOOKED_AT] > THICK and not counters[REFRESHED]:
             return REFRESH
         look_up(space, lists, nodes, work, rules, scratch)
@@ -333,7 +355,7 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
             find_smallest(space, lists, nodes, work, rules, scratch)
         if rules.alpha == 1.0 and counters[N_TOUCHED] > THICK and counters[N_FOUND] == NOT_YET:
             return LINKS
-        if choose_links(lists, nodes, work, rules, scratch, leader) == 0:
+        if take_links(lists, nodes, work, rules, scratch, leader) == 0:
             return DONE
         counters[LEVEL] += 1
         counters[N_TOUCHED] = counters[LOOKED_AT] = 0

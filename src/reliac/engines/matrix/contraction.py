@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..compiled.formulas import ADD, MAXIMUM
 from ..compiled.loading import bare, compiled
-from .items import ADD, MAXIMUM
 
 #: Side of the squares in which a matrix is turned over, for the cache.
 TILE = 32

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...input.metrics import comes_in_blocks, metric_name
+from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
 from ..lists.engine import SEARCH_LENGTH
 from .engine import MatrixEngine
@@ -26,9 +27,9 @@ class DiskEngine(MatrixEngine):
     @staticmethod
     def refuses(problem: Problem) -> str | None:
         """Say no without vectors (given distances are in memory already), and where the disk is too small."""
-        if problem.vectors is None:
+        if not isinstance(problem.objects, Vectors):
             return "the given distances are in memory already"
-        if not comes_in_blocks(problem.vectors, problem.metric):
+        if not comes_in_blocks(problem.objects.rows, problem.metric):
             return f"metric {metric_name(problem.metric)!r} of these data is not computed in blocks"
         size = 8 * problem.n_objects**2
         free = shutil.disk_usage(tempfile.gettempdir()).free
@@ -41,7 +42,7 @@ class DiskEngine(MatrixEngine):
     @staticmethod
     def memory(problem: Problem) -> int:
         """Lists, the vectors in float64, and a few blocks of rows."""
-        n, d = problem.vectors.shape
+        n, d = rows_of(problem.objects).shape
         return n * (12 * SEARCH_LENGTH + 300 + 8 * d) + 2**28
 
     def allocate(self, shape: tuple[int, int], kind: Any) -> NDArray[Any]:

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...input.metrics import comes_in_blocks, fill_block, mirror_block
+from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
 from ...machine import n_threads
+from ..compiled.formulas import ADD, reduction_of
 from ..compiled.scanning import CHUNK, merge_scans, scan_condensed, scan_square
 from ..lists.engine import SEARCH_LENGTH, ListEngine
 from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
-from .items import ADD, MAXIMUM, Table, flat
+from .items import Table, flat
 from .rows import fill_lists, measure_ties, pack_columns, push_rows, search_rows
 
 #: Contract when this share of the items is left as clusters ...
@@ -70,7 +72,7 @@ class MatrixEngine(ListEngine):
             next_item=np.full(n, -1, np.int64),
             weight=weight,
             spread=np.zeros(n),
-            reduction=ADD if row.reduction is np.add else MAXIMUM,
+            reduction=reduction_of(row),
             offset=row.offset,
             by_size=row.by_size,
             equal_parts=row.equal_parts,
@@ -81,16 +83,16 @@ class MatrixEngine(ListEngine):
 
     def _base(self, problem: Problem) -> tuple[NDArray[Any], bool]:
         """Return the matrix to read, and whether its entries still have to be squared."""
-        if problem.given is not None:
-            return _side_by_side(problem.given), problem.criterion.geometric
-        metric = "sqeuclidean" if problem.criterion.geometric else problem.metric
-        if not comes_in_blocks(problem.vectors, metric):
+        if isinstance(problem.objects, Distances):
+            return _side_by_side(problem.objects.matrix), problem.criterion.geometric
+        metric, rows = "sqeuclidean" if problem.criterion.geometric else problem.metric, rows_of(problem.objects)
+        if not comes_in_blocks(rows, metric):
             self.own = problem.base_distances()
             return self.own, False
         n = problem.n_objects
         base = self.allocate((n, n), np.float64)
         with ThreadPoolExecutor(self.threads) as self.pool:
-            self.in_threads(lambda at: fill_block(base, problem.vectors, metric, at, BLOCK), range(0, n, BLOCK))
+            self.in_threads(lambda at: fill_block(base, rows, metric, at, BLOCK), range(0, n, BLOCK))
             self.in_threads(lambda at: mirror_block(base, at, BLOCK), range(0, n, BLOCK))
         self.own = base
         return base, False
@@ -107,10 +109,11 @@ class MatrixEngine(ListEngine):
     @staticmethod
     def memory(problem: Problem) -> int:
         """The contracted matrix, or computed distances if there are none given; lists; rows."""
-        n, given, size = problem.n_objects, problem.given, 8.0 * problem.n_objects**2
-        if given is None and not comes_in_blocks(problem.vectors, problem.metric):
-            size *= 1.5  # condensed first
-        elif given is not None:
+        n, objects, size = problem.n_objects, problem.objects, 8.0 * problem.n_objects**2
+        if not isinstance(objects, Distances):
+            size *= 1.0 if comes_in_blocks(rows_of(objects), problem.metric) else 1.5  # condensed first
+        else:
+            given = objects.matrix
             if problem.criterion.reducible:
                 size *= (CONTRACT if given.ndim == 2 else CONTRACT_CONDENSED) ** 2
             size += 0 if given.flags.c_contiguous or given.flags.f_contiguous else given.nbytes

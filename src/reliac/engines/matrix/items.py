@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithm.criteria import distance_from_sums
+from ...input.condensed import row_start
+from ..compiled.formulas import ADD, from_sums, shares_of_parts
 from ..compiled.loading import bare_inlined, inside
-from ..lists.entries import register_space, shares_of_parts
-
-MAXIMUM, ADD = range(2)
+from ..compiled.spaces import register_space
 
 #: The matrix lies flat: entry (i, j) with i < j is base[offset_of_row[i] + j], square or condensed.
 Table = namedtuple(
@@ -24,9 +23,6 @@ Table = namedtuple(
     "base offset_of_row square squared factor first_item last_item next_item "
     "weight spread reduction offset by_size equal_parts",
 )
-
-#: Weights are above zero: a check for that would keep loops from vector instructions.
-from_sums = bare_inlined(distance_from_sums)
 
 
 @bare_inlined
@@ -57,7 +53,7 @@ def stored_pair(space, p, q):
 def table_pair(space, p, q):
     """Return the distance of two clusters."""
     i, j = space.first_item[min(p, q)], space.first_item[max(p, q)]
-    if space.next_item[i] < 0 and space.next_item[j] < 0:  # one entry: no loops, so that many can be on their way
+    if space.next_item[i] < 0 and space.next_item[j] < 0:  # fast path without loops: the loads of several pairs overlap
         at = space.offset_of_row[i] + j if i < j else space.offset_of_row[j] + i
         stored = np.float64(space.base[at])
         if space.squared:
@@ -108,5 +104,5 @@ register_space(Table, lambda space, p, q: table_pair(space, p, q), lambda space,
 def flat(matrix: NDArray[Any], n: int) -> dict[str, Any]:
     """Return the first n rows of a square matrix, or a condensed one, as one run of numbers, and where rows begin."""
     row = np.arange(n, dtype=np.int64)  # n * n is more than 32 bits hold
-    offset = row * matrix.shape[1] if matrix.ndim == 2 else n * row - row * (row + 1) // 2 - row - 1
+    offset = row * matrix.shape[1] if matrix.ndim == 2 else row_start(n, row) - row - 1
     return {"base": matrix.reshape(-1), "offset_of_row": offset, "square": matrix.ndim == 2}

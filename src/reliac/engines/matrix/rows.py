@@ -10,10 +10,12 @@ from collections import namedtuple
 
 import numpy as np
 
+from ..compiled.formulas import ADD, from_sums
 from ..compiled.loading import bare, bare_inlined, bare_inside, compiled, inside
 from ..compiled.scanning import CHUNK, scan_values
-from ..lists.entries import enter, insert_entry, pair_distance, sorted_order
-from .items import ADD, from_sums
+from ..compiled.sorting import insert, sorted_order
+from ..compiled.spaces import pair_distance
+from ..lists.entries import enter
 
 #: Half the distance of 1 to the next larger number.
 UNIT = 2.0**-53
@@ -144,7 +146,7 @@ def fill_list(space, lists, nodes, r, slots, place, radius, tie_factor):
         q = slots[place[e]]
         distance = pair_distance(space, r, q)
         if distance < radius:
-            insert_entry(lists, first, count, nodes.node_of[q], distance)
+            insert(lists.distances, lists.nodes, first, first + count, distance, nodes.node_of[q])
             count += 1
     lists.count[r], lists.radius[r] = count, radius
     return radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
+from ...input.metrics import Squares
 from ..compiled.loading import compiled
-from ..compiled.scanning import select
-from .edges import ROOTED, Edges, Forest
+from ..compiled.sorting import insert, select
+from .edges import Edges, Forest
 
 #: Points in a leaf.
 WIDTH = 8
@@ -33,6 +34,9 @@ LISTED = 6
 
 #: Pieces of work for each thread in one round.
 PIECES = 16
+
+#: No component has these numbers: a walk that skips no component, and points of several components.
+NO_COMPONENT, SEVERAL = -2, -3
 
 #: ``blocks`` (leaves, d, WIDTH): coordinates, infinite where a leaf has none. ``low``, ``high`` (2 leaves, d): boxes.
 #: ``object_at`` (leaves * WIDTH,): which point lies at a place, -1 for none. ``rooted``: whether values are roots.
@@ -165,13 +169,9 @@ def list_neighbours(tree, kin, first, last, places, values):
                     if square[s] <= bound and leaf * WIDTH + s != x:
                         value = np.sqrt(square[s]) if tree.rooted else square[s]
                         if value < values[x, end]:
-                            e = end
-                            while e > 0 and values[x, e - 1] > value:
-                                values[x, e], places[x, e] = values[x, e - 1], places[x, e - 1]
-                                e -= 1
-                            values[x, e], places[x, e] = value, leaf * WIDTH + s
+                            insert(values[x], places[x], 0, end, value, leaf * WIDTH + s)
                 limit = max(limit, values[x, end])
-            leaf = next_leaf(tree, kin, leaves + own, -2, walk, stack, gaps, limit_of(tree, limit))
+            leaf = next_leaf(tree, kin, leaves + own, NO_COMPONENT, walk, stack, gaps, limit_of(tree, limit))
 
 
 @compiled
@@ -207,21 +207,30 @@ def begin_round(tree, now, places, values, largest):
 
 @compiled
 def search_outside(tree, now, largest, first, last):
-    """Find for the points of some leaves who is nearest outside the component, unless that is proven irrelevant.
+    """Find for the points of some leaves who is nearest outside the component, where that can still matter.
 
-    Other threads lower ``best`` at the same time. Whatever they do, it is never below the lightest edge, so a point
-    at an end of a lightest edge is never left out.
+    Leaf by leaf, in four steps:
+
+    1. Who has to search: points outside the largest component that do not know who is nearest outside their own, and
+       whose bound allows an edge as light as the lightest that is known to leave the component.
+    2. One walk for all of them, from their own leaf outwards. Subtrees beyond the farthest bound are skipped, and,
+       if all who search are in one component, subtrees that are inside it.
+    3. At every leaf each of them compares itself with all points there and keeps the nearest outside.
+    4. What was found lowers ``best`` of the component; where nothing was found the bound is proven to be too low.
+
+    Other threads lower ``best`` at the same time. It is never below the lightest edge, so a point at the end of a
+    lightest edge always searches.
     """
     stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
     square, wanted, bound = np.empty(WIDTH), np.empty(WIDTH, np.int64), np.empty(WIDTH)
     leaves = len(tree.blocks)
     for own in range(first, last):
-        count, common = 0, -2
+        count, common = 0, NO_COMPONENT
         for x in range(own * WIDTH, (own + 1) * WIDTH):
             c = now.component[x]
             if c >= 0 and c != largest and now.nearest[x] < 0 and now.bound[x] <= now.best[c]:
                 wanted[count], bound[count] = x, now.best[c]
-                common = c if count == 0 or common == c else -3
+                common = c if count == 0 or common == c else SEVERAL
                 count += 1
         if count == 0:
             continue
@@ -332,7 +341,7 @@ def make_tree(points: NDArray[Any], rooted: bool, pool: Executor) -> Tree:
 
 def edges_of_points(points: NDArray[Any], kind: int, pool: Executor, threads: int) -> Edges:
     """Return all edges of all minimum spanning trees of distinct points."""
-    tree = make_tree(points, kind == ROOTED, pool)
+    tree = make_tree(points, kind == Squares.ROOTED, pool)
     leaves, size = len(tree.blocks), len(tree.object_at)
     bounds = np.linspace(0, leaves, PIECES * threads + 1).astype(int)
     pieces = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
@@ -361,7 +370,7 @@ def edges_of_points(points: NDArray[Any], kind: int, pool: Executor, threads: in
 def all_lightest(
     tree: Tree, now: Round, places: NDArray[Any], values: NDArray[Any], largest: int, most: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Collect :func:`lightest_edges`, piece by piece, since nobody knows how many there are."""
+    """Collect :func:`lightest_edges`, piece by piece, since their number is not known before."""
     first, total, found = 0, 0, [np.empty((0, 2), np.int32)]
     while first < len(now.best):
         edges = np.empty((max(2**16, len(now.best) - first, 2 * total), 2), np.int32)

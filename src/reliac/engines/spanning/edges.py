@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
-from ...input.metrics import EUCLIDEAN
-from ...input.numbers import find_twins, is_sparse
+from ...input.metrics import EUCLIDEAN, Squares, squares_of
+from ...input.objects import Distances, Vectors
 from ...input.problem import Problem
+from ..compiled.formulas import euclidean_square
 from ..compiled.loading import bare_inlined, compiled
+from ..compiled.products import one_blas_thread
 from ..compiled.scanning import CHUNK
-from ..compiled.step import top
-from ..dense.filling import euclidean_square
-from ..lists.engine import one_blas_thread
+from ..compiled.sets import top, unite
+from ..repeats import find_twins
 
 #: Vectors of at most this many rows are compared pair by pair: nothing to search, little to compile.
 SMALL = 2048
@@ -31,12 +32,8 @@ SMALL = 2048
 #: Vectors of at most this many dimensions may be searched by a k-d tree.
 FEW_DIMENSIONS = 10
 
-#: Distances read in compiled code before Python gets a word: Ctrl-C.
-PATIENCE = 2**28
-
-#: What comes out of squared differences (see :func:`measure`).
-SQUARED, ROOTED, COSINE = range(3)
-KINDS = {"sqeuclidean": SQUARED, "euclidean": ROOTED, "cosine": COSINE}
+#: Compiled code returns to Python after so many distances were read: for Ctrl-C.
+DISTANCES_BEFORE_PAUSE = 2**28
 
 
 class Edges(NamedTuple):
@@ -57,16 +54,17 @@ class Twins(NamedTuple):
 
 def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]:
     """Return all edges that are in some minimum spanning tree of the objects, but for links of twins."""
-    n, vectors, metric = problem.n_objects, problem.vectors, problem.metric
-    if problem.given is not None:
-        return edges_of_matrix(problem.given, n)
-    if is_sparse(vectors) or metric not in KINDS:
+    n, objects, metric = problem.n_objects, problem.objects, problem.metric
+    if isinstance(objects, Distances):  # few numbers are copied, so that kernels meet one type and are compiled once
+        return edges_of_matrix(np.array(objects.matrix, np.float64) if n <= SMALL else objects.matrix, n)
+    if not isinstance(objects, Vectors) or objects.sparse or not squares_of(metric):
         return edges_of_matrix(problem.base_distances(), n)
+    vectors = objects.rows
     first = find_twins(vectors) if metric in EUCLIDEAN else None
     own = np.flatnonzero(first == np.arange(n)) if first is not None else np.arange(n)
     rows = vectors[own] if first is not None else vectors
     twins = Twins(first, 0.0) if first is not None else None
-    edges = edges_of_vectors(rows, KINDS[metric], problem, threads)
+    edges = edges_of_vectors(rows, int(squares_of(metric)), problem, threads)
     if twins is not None and (edges.weight == 0.0).any():
         raise TooManyTies("different rows at distance 0, which squares of differences cannot tell from equal ones")
     return edges._replace(i=own[edges.i], j=own[edges.j]), twins
@@ -75,19 +73,17 @@ def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]
 def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: int) -> Edges:
     """Choose by size and dimension; rows are distinct unless compared by direction."""
     n, d = rows.shape
-    if n <= SMALL and kind == COSINE:
-        from dataclasses import replace
-
-        return edges_of_matrix(replace(problem, n_objects=n, vectors=rows).base_distances(), n)[0]
+    if n <= SMALL and kind == Squares.UNIT:
+        return edges_of_matrix(Vectors(rows).base_distances(problem.criterion, problem.metric), n)[0]
     if n <= SMALL:
         square = np.empty((n, n))
         np.fill_diagonal(square, 0.0)
         columns = np.ascontiguousarray(rows.T, np.float64)
-        euclidean_square(columns, square.reshape(-1), n, problem.metric == "euclidean")
+        euclidean_square(columns, square.reshape(-1), n, kind == Squares.ROOTED)
         return edges_of_matrix(square, n)[0]
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         # the bound was measured: below, products are faster
-        if kind != COSINE and d <= FEW_DIMENSIONS and n > 50_000 * 2.2 ** (d - 5):
+        if kind != Squares.UNIT and d <= FEW_DIMENSIONS and n > 50_000 * 2.2 ** (d - 5):
             from .boruvka import edges_of_points
 
             return edges_of_points(rows, kind, pool, threads)
@@ -99,11 +95,12 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
 def memory_of_edges(problem: Problem) -> int:
     """Estimate the bytes for finding the edges: a matrix only where there is no other way."""
     n = problem.n_objects
-    if problem.vectors is None:
+    objects = problem.objects
+    if isinstance(objects, Distances):
         return 200 * n
-    if is_sparse(problem.vectors) or problem.metric not in KINDS:
+    if not isinstance(objects, Vectors) or objects.sparse or not squares_of(problem.metric):
         return 16 * n**2 + 200 * n
-    return 16 * min(n, SMALL) ** 2 + n * (20 * problem.vectors.shape[1] + 400) + 2**28 * (n > SMALL)
+    return 16 * min(n, SMALL) ** 2 + n * (20 * objects.rows.shape[1] + 400) + 2**28 * (n > SMALL)
 
 
 def most_edges(n: int) -> int:
@@ -256,7 +253,7 @@ def edges_of_matrix(given: NDArray[Any], n: int, slack: float = 0.0) -> tuple[Ed
                 return edges_if_all_equal(given, n)
             found = np.concatenate((found, np.empty((len(found) + n, 2), np.int64)))
             weight = np.concatenate((weight, np.empty(len(weight) + n, kind)))
-        steps = max(1, PATIENCE // n)
+        steps = max(1, DISTANCES_BEFORE_PAUSE // n)
         scan(square, condensed, row, key, floor, highest, counters, kind.type(slack), found, weight, steps)
     count = int(counters[1])
     return as_edges(found[:count, 0], found[:count, 1], weight[:count]), None
@@ -298,7 +295,7 @@ def absorb(i, j, weight, leader, reach, hook, out):
                 out[count] = e
                 count += 1
                 a, b = top(leader, a), top(leader, b)
-                leader[max(a, b)] = min(a, b)
+                unite(leader, a, b)
                 reach[min(a, b)] = min(reach[a], reach[b])
         for e in range(start, stop):  # one closed: note where the open one would hook on, -2 for several places
             a, b = side[e]
@@ -323,7 +320,7 @@ def absorb(i, j, weight, leader, reach, hook, out):
                     else:
                         closed = top(leader, closed)
                         reach[min(r, closed)] = min(reach[r], reach[closed])
-                        leader[max(r, closed)] = min(r, closed)
+                        unite(leader, r, closed)
         start = stop
     return count
 

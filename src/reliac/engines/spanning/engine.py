@@ -17,21 +17,18 @@ from ...algorithm.contract import Batch
 from ...algorithm.links import Groups, Links
 from ...input.problem import Problem
 from ...machine import n_threads
-from ..compiled.loading import Watch
-from ..lists.engine import largest_value
-from ..lists.levels import DONE, PAUSE
+from ..compiled.loading import Watch, note_loaded
 from .edges import Edges, memory_of_edges, spanning_edges, star_edges
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
-#: Edges looked at in compiled code before Python gets a word: progress, Ctrl-C.
-PATIENCE = 200_000
+#: Compiled code returns to Python after it has looked at so many edges: for progress and Ctrl-C.
+EDGES_BEFORE_PAUSE = 200_000
 
 
 class SpanningEngine:
     """Levels on the edges of all minimum spanning trees."""
 
     name = "spanning"
-    loaded = False  # the compiled code, in this process
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         self.problem = problem
@@ -49,13 +46,8 @@ class SpanningEngine:
 
     @staticmethod
     def suits(problem: Problem) -> bool:
-        """Whatever it does it does well."""
+        """Tell whether it should be taken: always."""
         return True
-
-    @classmethod
-    def ready(cls) -> bool:
-        """Once it has run in this process."""
-        return cls.loaded
 
     @staticmethod
     def memory(problem: Problem) -> int:
@@ -76,7 +68,7 @@ class SpanningEngine:
         """Find the edges, then replay the levels on them; say so if the code for it must be compiled."""
         with Watch(self.name):
             yield from self._levels(level)
-        SpanningEngine.loaded = True
+        note_loaded(self.name)
 
     def _levels(self, level: int) -> Iterator[Batch]:
         problem, stop = self.problem, self.problem.stop
@@ -86,16 +78,16 @@ class SpanningEngine:
         leader = roots(self.leader)
         nest = make_nest(star_edges(edges, twin, leader), leader)
         state = make_state(nest, leader, level, 0 if problem.alpha == 1.0 else 3 if problem.alpha == 0.0 else 1)
-        cap = largest_value(problem)
+        cap = problem.longest
         replay = replay_all if problem.alpha == 1.0 else replay_share
-        status, told = PAUSE, 0
-        while status != DONE:
-            status = replay(nest, state, problem.alpha, stop.n_clusters, float(stop.max_level), cap, PATIENCE)
-            done = slice(told, int(state.counters[N_LINKS]))
-            told = done.stop
-            if done.stop > done.start:
-                links = Links(state.p[done], state.q[done], state.distance[done])
-                yield Batch(state.level[done], links, state.pair[done])
+        told, done = 0, False
+        while not done:
+            done = replay(nest, state, problem.alpha, stop.n_clusters, float(stop.max_level), cap, EDGES_BEFORE_PAUSE)
+            new = slice(told, int(state.counters[N_LINKS]))
+            told = new.stop
+            if new.stop > new.start:
+                links = Links(state.p[new], state.q[new], state.distance[new])
+                yield Batch(state.level[new], links, state.pair[new])
 
 
 def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:

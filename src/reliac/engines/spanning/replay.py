@@ -13,9 +13,10 @@ from collections import namedtuple
 
 import numpy as np
 
-from ..compiled.loading import compiled
-from ..compiled.step import count_of_share, top
-from ..lists.levels import DONE, PAUSE
+from ..compiled.loading import compiled, inside
+from ..compiled.sets import top, unite
+from ..compiled.sorting import some_of, sorted_order
+from ..compiled.step import share_count
 
 #: Edges (i, j) with i < j sorted by weight, i, j. ``rank`` numbers the weights, ``copies`` says how many links an edge
 #: stands for. ``child`` (E, 2): the parts that it links; ``group``: the part that they make. Parts are nodes: clusters
@@ -46,7 +47,7 @@ def nest_edges(i, j, rank, leader, child, group, missing):
         for e in range(start, stop):
             a, b = top(leader, i[e]), top(leader, j[e])
             group[e] = a != b  # for now: whether this edge joins
-            leader[max(a, b)] = min(a, b)
+            unite(leader, a, b)
         for e in range(start, stop):
             if child[e, 0] < 0:
                 continue
@@ -76,7 +77,7 @@ def index_edges(child, first, edge_of):
             place[child[e, side]] += 1
 
 
-@compiled
+@inside
 def wake(nest, state):
     """Return the edges whose parts are both complete now. Cost: the edges of what became complete."""
     total = 0
@@ -94,7 +95,7 @@ def wake(nest, state):
     return found[:count]
 
 
-@compiled
+@inside
 def name_link(nest, state, e):
     """Return the clusters p < q that an edge links and its objects in that order, each pair as one number."""
     n = len(state.leader)
@@ -103,74 +104,29 @@ def name_link(nest, state, e):
     return (p * n + q, i * n + j) if p < q else (q * n + p, j * n + i)
 
 
-@compiled
-def comes_before(links, s, rank, key, pair):
-    """Tell whether link s comes before one of this rank, clusters and objects."""
-    if links[s, 1] != rank:
-        return links[s, 1] < rank
-    return links[s, 2] < key or (links[s, 2] == key and links[s, 3] < pair)
-
-
-@compiled
-def comes_after(links, s, rank, key, pair):
-    """Tell whether link s comes after one of this rank, clusters and objects."""
-    if links[s, 1] != rank:
-        return links[s, 1] > rank
-    return links[s, 2] > key or (links[s, 2] == key and links[s, 3] > pair)
-
-
-@compiled
-def sort_links(links):
-    """Sort rows (edge, rank, clusters, objects) by all but the first: quicksort, the longer side last. O(E log E).
-
-    Written out since the library's sorts take longer to compile than all of this module.
-    """
-    stack, size, first, last = np.empty((64, 2), np.int64), 0, 0, len(links) - 1
-    while True:
-        while first < last:
-            middle = (first + last) // 2
-            rank, key, pair = links[middle, 1], links[middle, 2], links[middle, 3]
-            i, j = first, last
-            while i <= j:
-                while comes_before(links, i, rank, key, pair):
-                    i += 1
-                while comes_after(links, j, rank, key, pair):
-                    j -= 1
-                if i <= j:
-                    for k in range(4):
-                        links[i, k], links[j, k] = links[j, k], links[i, k]
-                    i += 1
-                    j -= 1
-            if j - first < last - i:
-                stack[size, 0], stack[size, 1], last = i, last, j
-            else:
-                stack[size, 0], stack[size, 1], first = first, j, i
-            size += 1
-        if size == 0:
-            return
-        size -= 1
-        first, last = stack[size, 0], stack[size, 1]
-
-
-@compiled
+@inside
 def new_links(nest, state):
-    """Return the links that became reliable, each once: rows (edge, rank, clusters, objects), sorted."""
+    """Return the links that became reliable, each once: rows (edge, rank, clusters, objects), sorted.
+
+    Where several edges of one weight link the same two clusters, the link goes by its first pair of objects.
+    """
     edges = wake(nest, state)
-    links = np.empty((len(edges), 4), np.int64)
+    key, pair = np.empty(len(edges), np.int64), np.empty(len(edges), np.int64)
     for s in range(len(edges)):
-        links[s, 0], links[s, 1] = edges[s], nest.rank[edges[s]]
-        links[s, 2], links[s, 3] = name_link(nest, state, edges[s])
-    sort_links(links)
-    kept = 0
-    for s in range(len(links)):
-        if s == 0 or links[s, 1] != links[kept - 1, 1] or links[s, 2] != links[kept - 1, 2]:
-            for k in range(4):
-                links[kept, k] = links[s, k]
-            kept += 1
+        key[s], pair[s] = name_link(nest, state, edges[s])
+    links, kept = np.empty((len(edges), 4), np.int64), 0
+    for s in sorted_order(some_of(nest.rank, edges), key):
+        rank, again = nest.rank[edges[s]], kept > 0
+        if again:
+            again = links[kept - 1, 1] == rank and links[kept - 1, 2] == key[s]
+        if again and links[kept - 1, 3] <= pair[s]:
+            continue
+        kept += not again
+        links[kept - 1, 0], links[kept - 1, 1], links[kept - 1, 2], links[kept - 1, 3] = edges[s], rank, key[s], pair[s]
     return links[:kept]
 
 
-@compiled
+@inside
 def before(nest, state, s, t):
     """Tell whether entry s of the heap comes before entry t: by distance, clusters, objects."""
     a, b = nest.rank[state.heap[s]], nest.rank[state.heap[t]]
@@ -181,7 +137,7 @@ def before(nest, state, s, t):
     return state.heap_pair[s] < state.heap_pair[t]
 
 
-@compiled
+@inside
 def swap(state, s, t):
     """Swap two entries of the heap."""
     state.heap[s], state.heap[t] = state.heap[t], state.heap[s]
@@ -189,7 +145,7 @@ def swap(state, s, t):
     state.heap_pair[s], state.heap_pair[t] = state.heap_pair[t], state.heap_pair[s]
 
 
-@compiled
+@inside
 def push_link(nest, state, e, key, pair):
     """Put a link on the heap. O(log E)."""
     s = state.counters[N_HEAP]
@@ -200,7 +156,7 @@ def push_link(nest, state, e, key, pair):
         s = (s - 1) // 2
 
 
-@compiled
+@inside
 def pop_link(nest, state):
     """Take the first link off the heap. O(log E)."""
     last = state.counters[N_HEAP] - 1
@@ -218,7 +174,7 @@ def pop_link(nest, state):
     return state.heap[last], state.heap_key[last], state.heap_pair[last]
 
 
-@compiled
+@inside
 def establish(nest, state, links, max_value, n_clusters):
     """Join along sorted links as long as they join two clusters; note what becomes complete. Returns the joins."""
     n, counters, joins = len(state.leader), state.counters, 0
@@ -229,7 +185,7 @@ def establish(nest, state, links, max_value, n_clusters):
         a, b = top(state.leader, nest.i[e]), top(state.leader, nest.j[e])
         if a == b:
             continue
-        state.leader[max(a, b)] = min(a, b)
+        unite(state.leader, a, b)
         row = counters[N_LINKS]
         state.p[row], state.q[row], state.distance[row] = key // n, key % n, nest.weight[e]
         state.pair[row, 0], state.pair[row, 1] = pair // n, pair % n
@@ -244,7 +200,7 @@ def establish(nest, state, links, max_value, n_clusters):
     return joins
 
 
-@compiled
+@inside
 def take_share(nest, state, alpha, max_value):
     """Take the ceil(alpha m) smallest of m reliable links off the heap, and those tied with the last one.
 
@@ -254,7 +210,7 @@ def take_share(nest, state, alpha, max_value):
     for e, _, key, pair in new_links(nest, state):
         push_link(nest, state, e, key, pair)
         state.counters[N_RELIABLE] += nest.copies[e]
-    wanted = count_of_share(alpha, state.counters[N_RELIABLE])
+    wanted = share_count(alpha, state.counters[N_RELIABLE])
     taken, count, links = 0, 0, np.empty((16, 4), np.int64)
     while state.counters[N_HEAP]:
         e = state.heap[0]
@@ -272,7 +228,7 @@ def take_share(nest, state, alpha, max_value):
     return links[:count]
 
 
-@compiled
+@inside
 def take_first(nest, state):
     """Take the one smallest link; ties go to the smallest pair of clusters.
 
@@ -306,29 +262,29 @@ def take_first(nest, state):
 
 @compiled
 def replay_all(nest, state, alpha, n_clusters, max_level, max_value, patience):
-    """Run levels that take all reliable links, until the rules say stop (DONE) or enough was done (PAUSE)."""
+    """Run levels that take all reliable links, until the rules say stop or enough was done; tell which."""
     counters, done = state.counters, 0
     while counters[N_ALIVE] > n_clusters and counters[LEVEL] < max_level:
         if done > patience:
-            return PAUSE
+            return False
         links = new_links(nest, state)
         if establish(nest, state, links, max_value, n_clusters) == 0:
-            return DONE
+            return True
         counters[LEVEL] += 1
         done += len(links) + 1
-    return DONE
+    return True
 
 
 @compiled
 def replay_share(nest, state, alpha, n_clusters, max_level, max_value, patience):
-    """Run levels that take a share of the links (alpha = 0: one), until DONE or PAUSE. Apart: most never need it."""
+    """Run levels that take a share of the links (alpha = 0: one), as :func:`replay_all` does."""
     counters, done = state.counters, 0
     while counters[N_ALIVE] > n_clusters and counters[LEVEL] < max_level:
         if done > patience:
-            return PAUSE
+            return False
         links = take_share(nest, state, alpha, max_value) if alpha else take_first(nest, state)
         if establish(nest, state, links, max_value, n_clusters) == 0:
-            return DONE
+            return True
         counters[LEVEL] += 1
         done += len(links) + 1
-    return DONE
+    return True

@@ -16,9 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
+from ...input.metrics import METRICS, Squares
 from ..compiled.loading import compiled
-from ..lists.engine import times_transposed
-from .edges import COSINE, ROOTED, SQUARED, Edges, Forest, edges_of_matrix
+from ..compiled.products import product_error, times_transposed
+from ..compiled.sorting import insert
+from .edges import Edges, Forest, edges_of_matrix
+
+#: Kinds of distances as kernels know them.
+PLAIN, ROOTED, COSINE = int(Squares.PLAIN), int(Squares.ROOTED), int(Squares.UNIT)
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 256, 2048
@@ -68,7 +73,7 @@ def lengths(points):
 
 
 @compiled
-def select(products, first, own, component, bound, place):
+def select_outside(products, first, own, component, bound, place):
     """Keep for each row of a block the smallest products with other components, sorted.
 
     ``products`` (rows, columns), the columns from ``first`` on; ``bound``, ``place`` (rows, k). One pass, and a second
@@ -83,11 +88,7 @@ def select(products, first, own, component, bound, place):
                 hits += row[j] < threshold
             for j in range(start, stop if hits else start):
                 if row[j] < bound[i, last] and component[first + j] != own[i]:
-                    e = last
-                    while e > 0 and bound[i, e - 1] > row[j]:
-                        bound[i, e], place[i, e] = bound[i, e - 1], place[i, e - 1]
-                        e -= 1
-                    bound[i, e], place[i, e] = row[j], first + j
+                    insert(bound[i], place[i], 0, last, row[j], first + j)
 
 
 @compiled
@@ -160,8 +161,7 @@ class Sweep:
         self.right = np.column_stack((packed, square)).astype(number)
         self.square = square
         length = np.sqrt(square)
-        rounding = (d + 16) * float(np.finfo(number).eps)
-        self.error = rounding * (length + length.max()) ** 2  # of each row's products, at most
+        self.error = product_error(length, float(length.max()), d, number)  # of each row's products, at most
 
     def products(self, rows: Any, columns: Any) -> NDArray[Any]:
         """Return |y|^2 - 2 x y, (rows, columns)."""
@@ -176,7 +176,7 @@ class Sweep:
         rounding = (self.points.shape[1] + 8) * 2.0**-51
         if self.kind == COSINE:
             return np.asarray(np.maximum(squares * (0.5 - rounding) - rounding, 0.0))
-        return np.asarray((squares if self.kind == SQUARED else np.sqrt(squares)) * (1.0 - rounding))
+        return np.asarray((squares if self.kind == PLAIN else np.sqrt(squares)) * (1.0 - rounding))
 
     def list_rows(self, first: int, component: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """List the nearest rows outside their component for a block of rows: places, distances, reach."""
@@ -185,7 +185,7 @@ class Sweep:
         bound = np.full((len(own), LISTED + 1), np.inf, self.number)
         place = np.full((len(own), LISTED + 1), -1)
         for start in range(0, len(component), COLUMNS):
-            select(self.products(rows, slice(start, start + COLUMNS)), start, own, component, bound, place)
+            select_outside(self.products(rows, slice(start, start + COLUMNS)), start, own, component, bound, place)
         reach = self.value(bound[:, -1] + self.square[rows] - self.error[rows])
         values = np.empty((len(own), LISTED))
         decide(self.points, self.norms, self.kind, first, place[:, :LISTED], reach, values)
@@ -205,8 +205,8 @@ def edges_by_products(rows: NDArray[Any], kind: int, pool: Executor) -> Edges:
     # more near duplicates than products can tell apart: all distances, one by one
     from scipy.spatial.distance import pdist
 
-    names = {SQUARED: "sqeuclidean", ROOTED: "euclidean", COSINE: "cosine"}
-    return edges_of_matrix(np.maximum(pdist(points, names[kind]), 0.0), len(points))[0]
+    name = next(row.name for row in METRICS.values() if row.squares == kind)
+    return edges_of_matrix(np.maximum(pdist(points, name), 0.0), len(points))[0]
 
 
 def join_lists(sweep: Sweep, forest: Forest, pool: Executor) -> None:

@@ -1,7 +1,7 @@
 """A k-d tree of clusters that knows the criterion: boxes of means, with weights, spreads and radii.
 
 The tree is complete and lies in arrays like a heap: node 1 is the root, node i has the children 2i and 2i + 1, and
-node i of depth l holds the positions from ``(i - 2^l) m >> l`` to ``(i + 1 - 2^l) m >> l``. Nothing points anywhere.
+node i of depth l holds the positions from ``(i - 2^l) m >> l`` to ``(i + 1 - 2^l) m >> l``.
 
 With ``m`` the mean, ``w`` the weight and ``e`` the spread per pair (average; else 0) of a cluster, a node bounds the
 distance of every cluster in it from p by the gap between m_p and the box of its means,
@@ -20,8 +20,9 @@ from collections import namedtuple
 import numpy as np
 
 from ..compiled.loading import bare, bare_inlined, bare_inside, compiled
-from ..compiled.scanning import select
-from ..lists.entries import enter, pair_distance
+from ..compiled.sorting import insert, select
+from ..compiled.spaces import pair_distance
+from ..lists.entries import enter
 from ..lists.levels import ROUNDING
 
 #: points (m, d + 2): mean, weight, spread per pair; slots (m,): -1 if gone; place (n,): position of a slot, -1 if none.
@@ -211,11 +212,7 @@ def scan_leaf(points, rules, point, own, start, stop, found, bounds):
     for i in range(start, stop):
         bound = point_bound(points, rules, point, i)
         if bound < bounds[last] and i != own:
-            e = last
-            while e > 0 and bounds[e - 1] > bound:
-                found[e], bounds[e] = found[e - 1], bounds[e - 1]
-                e -= 1
-            found[e], bounds[e] = i, bound
+            insert(bounds, found, 0, last, bound, i)
 
 
 @bare_inside
@@ -282,11 +279,7 @@ def fill_lists(tree, space, lists, node_of, some, tie_factor, ties, found, bound
             distance = pair_distance(space, r, q)
             least = min(least, distance)
             if distance < radius:
-                j = first + count
-                while j > first and lists.distances[j - 1] > distance:
-                    lists.nodes[j], lists.distances[j] = lists.nodes[j - 1], lists.distances[j - 1]
-                    j -= 1
-                lists.nodes[j], lists.distances[j] = node_of[q], distance
+                insert(lists.distances, lists.nodes, first, first + count, distance, node_of[q])
                 count += 1
         lists.count[r], lists.radius[r] = count, radius
         ties[i] = least * tie_factor if radius <= least * tie_factor < np.inf else -1.0
@@ -336,7 +329,7 @@ def reached(tree, space, radius, some):
     """Return the pairs (new cluster, cluster) whose distance is inside the radius of the second.
 
     Subtrees whose largest radius is not above the lower bound are left out. Clusters that are being searched have
-    radius -1 and are reached by nobody.
+    radius -1: no one is inside it.
     """
     points, slots, place, boxes, rules = tree
     pairs, count = np.empty((16 + 16 * len(some), 2), np.int64), 0

@@ -17,21 +17,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...input.numbers import differences_vanish, find_twins, is_sparse
+from ...algorithm.criteria import MeanForm
+from ...input.metrics import Squares, squares_of
+from ...input.numbers import is_sparse
+from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
+from ..compiled.formulas import shares_of_parts
 from ..compiled.loading import bare, bare_inlined, inside
+from ..compiled.products import product_error, times_transposed
 from ..compiled.scanning import CHUNK, scan_values
-from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row, times_transposed
-from ..lists.entries import N_LINKS, insert_entry, pair_distance, push, register_space, shares_of_parts
+from ..compiled.sorting import insert
+from ..compiled.spaces import pair_distance, register_space
+from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
+from ..lists.entries import N_LINKS, push
+from ..repeats import often_repeated
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
 
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
-
-#: Rows that are looked at first to see whether rows repeat.
-SAMPLE = 1000
 
 Moments = namedtuple("Moments", "sums weight spread with_spread by_size equal_parts scale")
 
@@ -143,7 +148,7 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
                 break
             distance = pair_distance(space, r, q)
             if distance < radius:
-                insert_entry(lists, first, count, nodes.node_of[q], distance)
+                insert(lists.distances, lists.nodes, first, first + count, distance, nodes.node_of[q])
                 count += 1
         lists.count[r], lists.radius[r] = count, radius
         failed[i] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
@@ -173,13 +178,13 @@ class VectorsEngine(ListEngine):
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
-        row = problem.criterion
-        vectors = problem.vectors.toarray() if is_sparse(problem.vectors) else problem.vectors
+        row, squares, rows = problem.criterion, squares_of(problem.metric), rows_of(problem.objects)
+        vectors = rows.toarray() if is_sparse(rows) else rows
         n, d = vectors.shape
         weight = np.ones(n) if row.equal_parts else problem.weights.copy()
         sums = np.zeros((n, -(-d // 4) * 4))
         sums[:, :d] = vectors
-        if problem.metric == "cosine":
+        if squares is Squares.UNIT:
             sums /= np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
         sums -= exact_shift(sums)
         if (weight != 1).any():
@@ -187,11 +192,11 @@ class VectorsEngine(ListEngine):
         self.space = Moments(
             sums=sums,
             weight=weight,
-            spread=np.zeros(n if not row.offset else 1),
-            with_spread=not row.offset,
+            spread=np.zeros(n if row.mean_form is MeanForm.SPREADS else 1),
+            with_spread=row.mean_form is MeanForm.SPREADS,
             by_size=row.by_size,
             equal_parts=row.equal_parts,
-            scale=0.5 if problem.metric == "cosine" else 1.0,
+            scale=0.5 if squares is Squares.UNIT else 1.0,
         )
         largest = float(np.sqrt(np.einsum("ij,ij->i", sums / weight[:, None], sums / weight[:, None]).max(initial=0)))
         self.unit = 2.0 ** np.ceil(np.log2(largest)) if largest else 1.0  # means are packed in units of this
@@ -203,22 +208,22 @@ class VectorsEngine(ListEngine):
     def refuses(problem: Problem) -> str | None:
         """Say what cannot be had from sums and spreads alone."""
         row, metric = problem.criterion, problem.metric
-        if problem.vectors is None:
+        if not isinstance(problem.objects, Vectors):
             return "it needs vectors"
-        if row.offset or (row.reduction is np.add and not row.equal_parts and metric in ("sqeuclidean", "cosine")):
+        if row.mean_form is MeanForm.MEANS or (row.mean_form is MeanForm.SPREADS and squares_of(metric).mean_form):
             return None
         return f"{row.name} of metric {metric!r} does not follow from means and spreads"
 
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Tell whether distances are cheap to compute again: with more features than objects, once is enough."""
-        n, d = problem.vectors.shape
+        n, d = rows_of(problem.objects).shape
         return bool(d <= n)
 
     @staticmethod
     def memory(problem: Problem) -> int:
         """Sums in float64, means in float32, lists, and the blocks of all threads."""
-        n, d = problem.vectors.shape
+        n, d = rows_of(problem.objects).shape
         return n * (12 * d + 12 * SEARCH_LENGTH + 200) + 64 * ROWS * COLUMNS
 
     # --- the search ---
@@ -253,12 +258,7 @@ class VectorsEngine(ListEngine):
         n, sums = self.problem.n_objects, self.space.sums
         if self.problem.alpha != 1.0 or len(slots) < n or (self.space.weight != 1.0).any():
             return None
-        if n > SAMPLE and find_twins(sums[np.linspace(0, n - 1, SAMPLE).astype(np.int64)]) is None:
-            return None
-        first = find_twins(sums)
-        if first is None or np.bincount(first).max() <= SEARCH_LENGTH or differences_vanish(sums, first):
-            return None
-        return first
+        return often_repeated(sums, SEARCH_LENGTH)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists by float32 products; what they cannot prove by float64 products, then one by one."""
@@ -288,9 +288,8 @@ class VectorsEngine(ListEngine):
         extra = left[:, d].copy()
         left *= kind(-2)
         left[:, d] = 1
-        rounding = (d + 16) * float(np.finfo(kind).eps)
         norm = np.sqrt(np.maximum(extra, 0)).astype(np.float64)
-        error = rounding * (norm + self.largest_norm) ** 2
+        error = product_error(norm, self.largest_norm, d, kind)
         offset = (extra.astype(np.float64) - error).astype(kind)
         weight = space.weight[slots].astype(kind)
         bound = np.full((len(slots), SEARCH_LENGTH + 1), np.inf, kind)
@@ -348,7 +347,7 @@ class VectorsEngine(ListEngine):
             self.means = self._means(self.columns, np.float32)
             self.weights = self.space.weight[self.columns]
         else:
-            changed = np.unique(np.r_[self.work.p[done : self.packed], self.work.q[done : self.packed]])
+            changed = np.unique(np.r_[self.work.taken.p[done : self.packed], self.work.taken.q[done : self.packed]])
             changed = changed[self.position[changed] >= 0]
             gone = self.nodes.node_of[changed] < 0
             self.means[self.position[changed[gone]], :-1] = 0

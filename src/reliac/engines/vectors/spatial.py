@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...input.numbers import is_sparse
+from ...input.objects import rows_of
 from ...input.problem import Problem
 from ..lists.engine import SEARCH_LENGTH
 from ..lists.entries import N_LINKS
@@ -45,21 +46,23 @@ class SpatialEngine(VectorsEngine):
     def refuses(problem: Problem) -> str | None:
         """Say what a tree of boxes cannot do, besides what moments cannot."""
         reason = VectorsEngine.refuses(problem)
-        if reason is None and is_sparse(problem.vectors):
+        if reason is not None:
+            return reason
+        rows = rows_of(problem.objects)
+        if is_sparse(rows):
             return "it needs a dense table"
-        if reason is None and problem.vectors.shape[1] > MOST_DIMENSIONS:
-            return f"{problem.vectors.shape[1]} dimensions are more than {MOST_DIMENSIONS}"
-        return reason
+        d = rows.shape[1]
+        return f"{d} dimensions are more than {MOST_DIMENSIONS}" if d > MOST_DIMENSIONS else None
 
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Tell whether boxes exclude enough: in pure noise they stop doing so at about eight dimensions."""
-        return bool(problem.vectors.shape[1] <= FEW_DIMENSIONS)
+        return bool(rows_of(problem.objects).shape[1] <= FEW_DIMENSIONS)
 
     @staticmethod
     def memory(problem: Problem) -> int:
         """Estimate sums, lists, and the tree: points twice while it is built, boxes for every sixth of them."""
-        n, d = problem.vectors.shape
+        n, d = rows_of(problem.objects).shape
         return int(n * (8 * (-(-d // 4) * 4) + 12 * SEARCH_LENGTH + 200 + 2 * 8 * (d + 3) + 8 * (2 * d + 3) / 3))
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
@@ -125,8 +128,8 @@ class SpatialEngine(VectorsEngine):
                 self._number_slots_as_in_tree()
             return self.tree
         done, self.synced = self.synced, int(self.work.counters[N_LINKS])
-        work = self.work
-        changed = np.concatenate((work.p[done : self.synced], work.q[done : self.synced], self.searched, slots))
+        taken = self.work.taken
+        changed = np.concatenate((taken.p[done : self.synced], taken.q[done : self.synced], self.searched, slots))
         tree = self.tree
         pieces = np.array_split(changed, self._shares_of(len(changed)))
         self.in_threads(lambda some: update(tree, space, nodes.node_of, some), pieces)
@@ -166,7 +169,7 @@ class SpatialEngine(VectorsEngine):
 
     def _rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return mean, weight and spread per pair of clusters."""
-        space, d = self.space, self.problem.vectors.shape[1]
+        space, d = self.space, rows_of(self.problem.objects).shape[1]
         weight = space.weight[slots]
         rows = np.zeros((len(slots), d + 2))
         np.divide(space.sums[slots, :d], weight[:, None], out=rows[:, :d])

@@ -24,7 +24,9 @@ STANDARD, RELIABLE, THIRD, FOURTH = "#d55e00", "#2f86c9", "#009e73", "#cc79a7"
 
 MISSING = "The figure is left out, because matplotlib is not installed (pip install 'reliac[plot]')."
 
-_REFERENCE = re.compile(r'(?<=[ "])id="([^"]+)"|(?<=href=)"#([^"]+)"|url\(#([^)]+)\)')
+#: What comes before the name of an id, where it is given and where it is used.
+_ID = re.compile(r'((?<!\S)id="|href="#|url\(#)')
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 
 
 def available() -> bool:
@@ -60,12 +62,19 @@ def picture(
             text.set_color(NEUTRAL)
         stream = io.StringIO()
         canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return (Figure(name, caption, _own_ids(stream.getvalue(), name), alternative),)
+    return (Figure(name, caption, stream.getvalue(), alternative),)
 
 
 def notes(figures: tuple[Figure, ...]) -> tuple[str, ...]:
     """Return the sentence that stands for figures that could not be drawn, if they could not."""
     return () if figures else (MISSING,)
+
+
+def inline(figure: Figure) -> str:
+    """Return the SVG for a page with other figures on it: ids named after the figure, no prologue, no metadata."""
+    prefix = re.sub(r"\W+", "-", figure.name)
+    svg = _METADATA.sub("", figure.svg[figure.svg.index("<svg") :])
+    return _ID.sub(lambda found: f"{found[1]}{prefix}-", svg)
 
 
 def _neutral(ax: Axes) -> None:
@@ -80,15 +89,3 @@ def _neutral(ax: Axes) -> None:
     legend = ax.get_legend()
     for entry in legend.get_texts() if legend else ():
         entry.set_color(NEUTRAL)
-
-
-def _own_ids(svg: str, name: str) -> str:
-    """Name every id after the figure, so that several figures can stand on one page; drop the file's prologue."""
-
-    def renamed(found: re.Match[str]) -> str:
-        own, link, url = found.groups()
-        if own is not None:
-            return f'id="{name}-{own}"'
-        return f'"#{name}-{link}"' if link is not None else f"url(#{name}-{url})"
-
-    return _REFERENCE.sub(renamed, svg[svg.index("<svg") :])

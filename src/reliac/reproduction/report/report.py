@@ -12,9 +12,8 @@ from pathlib import Path
 
 from reliac import __version__
 
-from ...cli.writers import delimited
 from ...errors import explain
-from ...files import write_atomically
+from ...files import delimited, write_atomically
 from ..tables.protocols import PROTOCOLS, Cell, ExtendedRow
 from ..tables.sections import in_words
 from .page import to_html

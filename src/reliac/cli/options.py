@@ -1,0 +1,255 @@
+"""The one table of options: how each is typed, what Python calls it, what it takes and what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from ..errors import explain, unknown_name
+from .outputs import FORMATS, PICTURES, TABLES
+
+
+class Option(click.Option):
+    """One option: as it is typed, what the help calls its value, what it is for, its type, and what Python calls it.
+
+    A switch has no value. FILE and DIR are completed as such. What only the command line knows has no name in Python.
+    """
+
+    def __init__(
+        self,
+        flag: str,
+        value: str,
+        purpose: str,
+        kind: type = str,
+        python: str = "",
+        *,
+        choices: Sequence[str] = (),
+        repeatable: bool = False,
+        takes_rest: bool = False,  # further words are values of it too
+        **more: Any,
+    ) -> None:
+        self.kind, self.python, self.choices, self.takes_rest = kind, python, choices, takes_rest
+        form = {"is_flag": True} if kind is bool else {"type": str, "metavar": value, "multiple": repeatable}
+        super().__init__([flag], help=purpose, callback=self._checked, **{"default": None, **form, **more})
+        self.typed = self.opts[0]
+
+    def _checked(self, context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        """Return the value, or all values, as the type they have; None where none was given."""
+        if value is None or value == ():
+            return None
+        return [self._converted(context, word) for word in value] if self.multiple else self._converted(context, value)
+
+    def _converted(self, context: click.Context, word: Any) -> Any:
+        if word in flags(context):  # --out --clusters 3: the next option is no value
+            raise click.BadOptionUsage(self.typed, "", context)
+        if self.choices and word not in self.choices:
+            raise click.UsageError(unknown_name(f"value of {self.typed}", word, self.choices))
+        try:
+            return self.kind(word)
+        except ValueError:
+            allowed, example = ("a whole number", "3") if self.kind is int else ("a number", "0.5")
+            message = explain(f"{self.typed} {word} is not {allowed}", allowed, f"write {self.typed} {example}")
+            raise click.UsageError(message) from None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what a shell may complete the value with."""
+        if self.metavar in ("FILE", "DIR"):
+            return [CompletionItem(incomplete, type=self.metavar.lower())]
+        return [CompletionItem(name) for name in _known_names(self) if name.startswith(incomplete)]
+
+
+class Argument(click.Argument):
+    """What a command takes besides options: a file, or one of few names."""
+
+    def __init__(self, name: str, word: str, purpose: str, choices: Sequence[str] = ()) -> None:
+        self.purpose, self.choices = purpose, choices
+        super().__init__([name], metavar=word, type=click.Path(), callback=self._known)
+
+    def _known(self, context: click.Context, parameter: click.Parameter, value: str) -> str:
+        if self.choices and value not in self.choices:
+            raise click.UsageError(unknown_name(str(self.name), value, self.choices))
+        return value
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what a shell may complete the word with."""
+        names = [CompletionItem(name) for name in self.choices if name.startswith(incomplete)]
+        return names or super().shell_complete(ctx, incomplete)
+
+
+def flags(context: click.Context) -> list[str]:
+    """Return the options of a command in their long form."""
+    parameters = context.command.get_params(context)
+    return [flag for one in parameters for flag in (*one.opts, *one.secondary_opts) if flag.startswith("--")]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Options that stand together in the help."""
+
+    title: str
+    options: tuple[Option, ...]
+    exclusive: bool = False  # at most one of them may be given
+
+
+# --- the table ---
+
+FILE = Argument("file", "FILE", "table with one row per object, or - for standard input")
+TREE = Argument("file", "TREE", "a file that 'cluster --out tree.reliac' wrote, or - for standard input")
+SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
+
+CRITERION_HELP = "single, complete, average, weighted, centroid, median or ward (default)"
+METRIC_HELP = "sqeuclidean (default), euclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
+OUT = Option("--out", "FILE", "where to write; - or nothing: standard output")
+
+INPUT = Section(
+    "input (columns by name, or by position: 1 the first, -1 the last)",
+    (
+        Option("--format", "F", "csv, tsv, parquet, npy or npz; default: by extension or content"),
+        Option("--header/--no-header", "", "whether line 1 holds column names", bool),
+        Option("--name-column", "C", "names of the rows; default: a first column of distinct words"),
+        Option("--label-column", "C", "known classes, not clustered but compared with"),
+        Option("--weights-column", "C", "how often each row counts"),
+        Option("--skip-column", "C", "leave a column out; repeatable", repeatable=True),
+        Option("--standardize", "", "scale every column to mean 0 and deviation 1", bool),
+    ),
+)
+RUN = Section(
+    "run",
+    (
+        Option("--criterion", "C", CRITERION_HELP, python="criterion"),
+        Option("--metric", "M", METRIC_HELP, python="metric"),
+        Option("--tie-tolerance", "T", "relative difference that counts as a tie", float, "tie_tolerance"),
+        Option("--engine", "E", "default: auto", python="engine"),
+        Option("--jobs", "N", "threads; -1 for all cores", int, "n_jobs"),
+        Option("--progress", "", "show progress even if standard error is no terminal", bool),
+    ),
+)
+RUN_BY_SINGLE = Section("run", RUN.options[1:])
+STOP = Section(
+    "strategy, and stopping early, which saves work",
+    (
+        Option("--alpha", "A", "share of the reliable links; 1 (default) all, 0 one", float, "alpha"),
+        Option("--stop-clusters", "K", "stop when K clusters are left", int, "n_clusters"),
+        Option("--max-level", "L", "stop after L levels", int, "max_level"),
+        Option("--max-distance", "T", "make no link longer than T", float, "max_distance"),
+        Option("--verbose", "", "tell engine, reason and levels on standard error", bool),
+        Option("--checkpoint", "FILE", "keep the levels done; the same command goes on from there", str, "checkpoint"),
+    ),
+)
+CUTS = Section(
+    "which clusters",
+    (
+        Option("--clusters", "K", "exactly K: undo the K-1 largest joins", int),
+        Option("--level", "L", "those of level L", int),
+        Option("--distance", "T", "joins up to distance T", float),
+    ),
+    exclusive=True,
+)
+TREE_OUTPUT = Section(
+    "output",
+    (
+        OUT,
+        Option("--to", "|".join(FORMATS), "what to write", choices=[*FORMATS]),
+        Option("--plot", "FILE", f"draw the tree: {', '.join(PICTURES[:-1])} or {PICTURES[-1]}"),
+    ),
+)
+
+
+def table_output(default: str) -> Section:
+    """Return the options of a command that writes a table."""
+    what = f"default: by the extension of --out, else {default}"
+    return Section("output", (OUT, Option("--to", "|".join(TABLES), what, choices=[*TABLES])))
+
+
+TOP = Section("which objects", (Option("--top", "N", "the first N only", int),))
+ALPHA_HELP = "a strategy to compare, repeatable; default 0 (standard) and 1 (reliable)"
+STRATEGIES = Section(
+    "what is compared",
+    (
+        Option("--alpha", "A", ALPHA_HELP, float, "alphas", repeatable=True),
+        Option("--clusters", "K", "compare K clusters; default: number of classes", int, "n_clusters"),
+    ),
+)
+DEMO = Section("output", (Option("--out", "DIR", "also write pictures, labels, tree and Newick text there"),))
+REPRODUCE = Section(
+    "options",
+    (
+        Option(
+            "--datasets", "NAME ...", "some of its ten public data sets; default: all", repeatable=True, takes_rest=True
+        ),
+        Option("--out", "DIR", "default: reliac-reproduction", default="reliac-reproduction"),
+        Option("--folder", "DIR", "where data sets are; default: the folder of RELIAC_DATA"),
+    ),
+)
+
+#: All options of cluster(); those that a saved tree has no use for; and those that make more than one cluster.
+ALL = tuple(option for section in (RUN, STOP) for option in section.options if option.python)
+OF_A_RUN = (*ALL, *INPUT.options)
+OF_A_CUT = (*CUTS.options, *(option for option in ALL if option.python in ("n_clusters", "max_level", "max_distance")))
+
+
+def _known_names(option: Option) -> Iterable[str]:
+    """Return the names that a shell can offer for a value; imported when it asks."""
+    if option.name == "criterion":
+        from ..algorithm.criteria import CRITERIA
+
+        return CRITERIA
+    if option.name == "metric":
+        from ..input.metrics import METRICS
+
+        return [*METRICS, "precomputed"]
+    if option.name == "engine":
+        from ..engines.choice import ENGINES
+
+        return [*ENGINES, "auto"]
+    if option.name == "format":
+        from .reading import FORMATS
+
+        return FORMATS
+    if option.name == "datasets":
+        from ..reproduction import names
+
+        return names()
+    return option.choices
+
+
+# --- what was asked for ---
+
+
+class Asked:
+    """What the user asked for: a command, and its options as attributes; those that were not given are None."""
+
+    clusters: int | None  # where classes are known, we add their number
+
+    def __init__(self, command: str, options: Sequence[Option], values: dict[str, Any]) -> None:
+        self.command = command
+        self.options = options
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:  # what was given is an attribute already
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+    def given(self, options: Iterable[Option]) -> list[Option]:
+        """Return which of the options the user gave."""
+        return [option for option in options if getattr(self, str(option.name)) is not None]
+
+    def typed(self, option: Option) -> str:
+        """Return an option in the form in which it was given."""
+        return option.secondary_opts[0] if getattr(self, str(option.name)) is False else option.typed
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what was given by the names that cluster() has for it."""
+        return {option.python: getattr(self, str(option.name)) for option in self.given(self.options) if option.python}
+
+    def spelled(self, name: str, value: object) -> str:
+        """Write an option of cluster(), or one of our own, as it is typed."""
+        for option in (*self.options, *ALL):  # --clusters is n_clusters where strategies are compared
+            if name in (option.python, option.name):
+                return f"{option.typed} {value}"
+        return f"{name}={value!r}"

@@ -1,0 +1,231 @@
+"""What commands write, and where: the table of formats, what --to and --out say together, and the writing itself.
+
+What cannot be written is refused before any work is done. NumPy is imported where it is written.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import explain, unknown_name
+from ..files import check_target, delimited, write_atomically
+from .terminal import is_terminal
+
+if TYPE_CHECKING:
+    from ..tree.clustertree import ClusterTree
+    from .options import Asked
+
+PICTURES = (".png", ".pdf", ".svg")
+
+
+@dataclass(frozen=True)
+class Format:
+    """One thing that ``cluster`` can write; ``render`` takes the tree, the labels, and the extension of the file."""
+
+    name: str
+    extensions: tuple[str, ...]  # of --out that mean this format
+    render: Callable[[ClusterTree, Any, str], bytes | str]
+    binary: bool = False  # bytes that no terminal can show
+    needs_cut: bool = False  # is of no use for the one cluster of a whole tree
+    needs_root: bool = False  # has no room for a forest
+    loadable: bool = False  # holds all of the tree, and can be read again
+    takes: tuple[str, ...] = ()  # extensions that it can be written with; none named: all that mean no other format
+
+
+def _tree(tree: ClusterTree, labels: Any, suffix: str) -> bytes:
+    from ..tree.storage import to_bytes
+
+    return to_bytes(tree)
+
+
+def _labels(tree: ClusterTree, labels: Any, suffix: str) -> bytes | str:
+    if suffix == ".npy":
+        return _array(labels)
+    return delimited(
+        ("name", "cluster"), zip(tree.object_names.tolist(), labels.tolist(), strict=True), _delimiter(suffix)
+    )
+
+
+def _linkage_matrix(tree: ClusterTree, labels: Any, suffix: str) -> bytes | str:
+    matrix = tree.linkage_matrix()
+    if suffix == ".npy":
+        return _array(matrix)
+    steps = ((int(left), int(right), distance, int(size)) for left, right, distance, size in matrix.tolist())
+    return delimited(("left", "right", "distance", "size"), steps, _delimiter(suffix))
+
+
+def _array(numbers: Any) -> bytes:
+    import numpy as np
+
+    buffer = io.BytesIO()
+    np.save(buffer, numbers, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _delimiter(suffix: str) -> str:
+    return "\t" if suffix == ".tsv" else ","
+
+
+_ARRAYS = (".csv", ".tsv", ".txt", ".npy")
+
+#: What ``cluster --to`` can name.
+FORMATS = {
+    form.name: form
+    for form in (
+        Format("labels", (".csv", ".tsv", ".npy"), _labels, needs_cut=True, takes=_ARRAYS),
+        Format("tree", (".reliac",), _tree, binary=True, loadable=True),
+        Format("newick", (".nwk", ".newick"), lambda tree, labels, suffix: tree.to_newick()),
+        Format("z", (), _linkage_matrix, needs_root=True, takes=_ARRAYS),
+        Format("json", (".json",), lambda tree, labels, suffix: tree.to_json() + "\n", loadable=True),
+    )
+}
+_FORMAT_OF = {extension: form.name for form in FORMATS.values() for extension in form.extensions}
+
+#: What ``--to`` can name where a command writes a table, and the extension that means it.
+TABLES = {"text": ".txt", "csv": ".csv", "tsv": ".tsv"}
+_TABLE_OF = {extension: name for name, extension in TABLES.items()}
+
+
+# --- what was asked for ---
+
+
+def asked_format(asked: Asked, cut: bool) -> Format | None:
+    """Return what ``cluster`` writes: as --to says, or the extension of --out, or labels if some cut is asked for.
+
+    None stands for the summary that is shown where nothing of this is said.
+    """
+    _check_targets(asked)
+    suffix = suffix_of(asked)
+    name = asked.to or _FORMAT_OF.get(suffix) or ("labels" if cut else None)
+    if asked.to and FORMATS[asked.to].takes:
+        if suffix and suffix not in FORMATS[asked.to].takes:
+            raise ValueError(unknown_name(f"extension of --out for {asked.to}", suffix, FORMATS[asked.to].takes))
+    elif asked.to:
+        _check_agreement(asked, suffix, _FORMAT_OF)
+    elif suffix and suffix not in _FORMAT_OF:
+        *first, last = FORMATS
+        raise ValueError(
+            explain(
+                f"--out {asked.out} does not say what to write",
+                f"the extensions {', '.join(_FORMAT_OF)}",
+                f"pass --to {', '.join(first)} or {last}",
+            )
+        )
+    if name is None:
+        return None
+    _check_use(asked, FORMATS[name], cut)
+    return FORMATS[name]
+
+
+def _check_use(asked: Asked, form: Format, cut: bool) -> None:
+    """Refuse what nobody can use: labels of one cluster, and bytes on a screen."""
+    if form.needs_cut and not cut:
+        raise ValueError(
+            explain(
+                "Labels of the whole tree: all objects in one cluster",
+                "--clusters K, --level L, --distance T, or a rule that stops early",
+                f"look at the levels first: reliac levels {asked.file}",
+            )
+        )
+    if form.binary and asked.out in (None, "-") and is_terminal(sys.stdout):
+        raise ValueError(
+            explain(
+                f"--to {form.name} writes bytes, and standard output is a terminal",
+                "a file or a pipe",
+                f"add --out FILE{form.extensions[0]}, or | and another command",
+            )
+        )
+
+
+def asked_table(asked: Asked, default: str = "text") -> str:
+    """Return how the other commands write their table: text, csv or tsv."""
+    _check_targets(asked)
+    suffix = suffix_of(asked)
+    if asked.to:
+        _check_agreement(asked, suffix, _FORMAT_OF | _TABLE_OF)
+    elif suffix and suffix not in _TABLE_OF:
+        raise ValueError(unknown_name("extension of --out", suffix, _TABLE_OF))
+    return str(asked.to or _TABLE_OF.get(suffix, default))
+
+
+def suffix_of(asked: Asked) -> str:
+    """Return the extension of --out, or nothing for standard output."""
+    return "" if asked.out in (None, "-") else Path(asked.out).suffix.lower()
+
+
+def _check_agreement(asked: Asked, suffix: str, meanings: dict[str, str]) -> None:
+    """Refuse an extension that says one thing where --to says another; one that says nothing will do."""
+    if meanings.get(suffix, asked.to) != asked.to:
+        fitting = ", ".join(known for known, meaning in meanings.items() if meaning == asked.to)
+        raise ValueError(
+            explain(
+                f"--to {asked.to} contradicts --out {asked.out}", f"the extensions {fitting}", "change one of the two"
+            )
+        )
+
+
+def _check_targets(asked: Asked) -> None:
+    """Find out that what is asked for can be written."""
+    for option in ("out", "plot", "checkpoint"):
+        target = getattr(asked, option)
+        if target not in (None, "-"):
+            check_target(target, f"--{option} ")
+    if asked.plot:
+        from ..errors import need
+
+        if Path(asked.plot).suffix.lower() not in PICTURES:
+            raise ValueError(unknown_name("kind of picture", Path(asked.plot).suffix, PICTURES))
+        need("matplotlib", "plot")
+
+
+# --- writing ---
+
+
+def write_output(content: bytes | str, target: str | None) -> None:
+    """Write to standard output (None or ``-``), or to a file: whole or not at all."""
+    if target not in (None, "-"):
+        write_atomically(str(target), content)
+    elif sys.stdout is None:  # the shell closed it: nobody wants to read this
+        return
+    elif isinstance(content, str):
+        sys.stdout.write(content)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+
+
+def picture(draw: Callable[[], Any], target: str) -> bytes:
+    """Return what ``draw`` puts on its axes as the bytes of a picture; the extension tells the format."""
+    from ..errors import need
+
+    need("matplotlib", "plot").use("Agg")  # no window, no display needed
+    drawn = draw()
+    figure = (drawn if hasattr(drawn, "figure") else drawn[0]).figure  # one pair of axes, or several
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=Path(target).suffix[1:].lower(), dpi=150)
+    need("matplotlib.pyplot", "plot").close(figure)
+    return buffer.getvalue()
+
+
+# --- what several commands tell ---
+
+
+def outlier_rows(tree: ClusterTree) -> list[tuple[str, int, float]]:
+    """Return name, join level and score of every object, the last to join first."""
+    order = (-tree.join_levels).argsort(kind="stable")
+    columns = (tree.object_names[order], tree.join_levels[order], tree.outlier_scores()[order])
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def score_line(classes: Any, labels: Any) -> str:
+    """Return the three scores of clusters against classes as a line."""
+    from ..evaluate import scores
+
+    found = {name: round(score, 3) + 0.0 for name, score in scores(classes, labels).items()}  # no -0.000
+    sizes = f"{len(set(labels.tolist()))} clusters against {len(set(classes.tolist()))} classes"
+    return f"AMI {found['ami']:.3f}  ARI {found['ari']:.3f}  V {found['v']:.3f}  ({sizes})"

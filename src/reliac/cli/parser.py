@@ -1,0 +1,189 @@
+"""Words -> what was asked for: the commands as click knows them, and its complaints in three parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+from click.shell_completion import get_completion_class, shell_complete
+
+from reliac import __version__
+
+from ..errors import Message, explain, unknown_name
+from . import options, text
+from .options import Argument, Asked, Section, flags
+
+PROGRAM = "reliac"
+
+#: The shell asks for completions by calling the program with this variable set.
+COMPLETION_VARIABLE = "_RELIAC_COMPLETE"
+
+#: What parse() raises for a mistake; in_three_parts() has the words for it.
+WrongWords = click.UsageError
+
+
+# --- commands ---
+
+
+class _Command(click.Command):
+    """A command of our table; it returns what was asked for, and main runs it."""
+
+    def __init__(self, name: str, purpose: str, epilog: str, argument: Argument | None, *sections: Section) -> None:
+        self.argument, self.sections = argument, sections
+        self.options = tuple(option for section in sections for option in section.options)
+        super().__init__(
+            name,
+            params=[*([argument] if argument else []), *self.options],
+            callback=lambda **values: Asked(name, self.options, values),
+            help=f"{purpose[0].upper()}{purpose[1:]}.",
+            short_help=purpose,
+            epilog=epilog,
+            context_settings={**_SETTINGS, "allow_extra_args": True},
+        )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and refuse words that mean nothing and options that exclude each other."""
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # not all of click's mistakes say which command they are about
+            raise
+        if ctx.resilient_parsing:  # a shell asks what could follow: nothing is refused
+            return rest
+        taker = next((ctx.params[str(option.name)] for option in self.options if option.takes_rest), None)
+        if taker is not None:
+            taker += rest
+        elif rest:
+            allowed = f"one {self.argument.metavar}" if self.argument else f"options: {', '.join(flags(ctx))}"
+            step = "quote names that have blanks" if self.argument else f"see {ctx.command_path} --help"
+            ctx.fail(explain(f"{rest[0]!r} is one word too many", allowed, step))
+        for section in self.sections:
+            given = [option.typed for option in section.options if ctx.params[str(option.name)] is not None]
+            if section.exclusive and len(given) > 1:
+                ctx.fail(explain(f"{' and '.join(given)} together", "one of them", "leave one out"))
+        return rest
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command takes, in the sections of our table."""
+        lines: dict[str, list[tuple[str, str]]] = {}
+        if self.argument:
+            lines["takes"] = [(self.argument.human_readable_name, self.argument.purpose)]
+        titles = {option.name: section.title for section in self.sections for option in section.options}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if record:
+                lines.setdefault(titles.get(option.name, "help"), []).append(record)
+        for title, records in lines.items():
+            with formatter.section(click.style(title, bold=True)):  # click leaves the style out where no terminal is
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they stand."""
+        formatter.write(f"\n{self.epilog}\n")
+
+
+class _Group(click.Group):
+    """All commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of our table."""
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command, or offer the nearest ones."""
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            ctx.fail(unknown_name("command", args[0], self.commands))
+        return super().resolve_command(ctx, args)
+
+    format_epilog = _Command.format_epilog
+
+
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+
+
+@click.pass_context
+def _need_command(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        ctx.fail(explain("COMMAND is missing", f"{PROGRAM} COMMAND", f"see {PROGRAM} --help"))
+
+
+def _commands() -> list[_Command]:
+    """Return the commands in the order of the help."""
+    run = (options.FILE, options.INPUT, options.RUN)
+    whole = (*run, options.STOP)
+    as_text = options.table_output("text")
+    edges = (options.FILE, options.INPUT, options.RUN_BY_SINGLE, options.STOP, options.table_output("csv"))
+    compared = (*run, options.STRATEGIES, as_text)
+    reproduce = "the paper's experiments, and a report that compares them"
+    return [
+        _Command("cluster", "cluster the rows of a file", text.CLUSTER, *whole, options.CUTS, options.TREE_OUTPUT),
+        _Command("levels", "table of the levels: clusters, joins, distances", text.LEVELS, *whole, as_text),
+        _Command("outliers", "objects by the level at which they join", text.OUTLIERS, *whole, as_text, options.TOP),
+        _Command("mst", "edges of a minimum spanning tree, with their levels", text.MST, *edges),
+        _Command("compare", "the standard strategy against the reliable one", text.COMPARE, *compared),
+        _Command("info", "what a saved tree holds", text.INFO, options.TREE),
+        _Command("demo", "a short tour with the Iris data", text.DEMO, None, options.DEMO),
+        _Command("reproduce", reproduce, text.REPRODUCE, None, options.REPRODUCE),
+        _Command("completion", "a script that lets a shell complete what is typed", text.COMPLETION, options.SHELL),
+    ]
+
+
+def build_parser() -> click.Group:
+    """Return the parser of all commands."""
+    group = _Group(
+        PROGRAM,
+        help=text.ABOUT,
+        epilog=text.EXAMPLES,
+        commands=_commands(),
+        callback=_need_command,
+        invoke_without_command=True,
+        subcommand_metavar="COMMAND ...",
+        context_settings=_SETTINGS,
+    )
+    return click.version_option(__version__, message=f"{PROGRAM} %(version)s")(group)
+
+
+def parse(words: Sequence[str]) -> Asked:
+    """Return what was asked for; raises SystemExit after --help and --version, and WrongWords for a mistake."""
+    group = build_parser()
+    try:
+        with group.make_context(PROGRAM, list(words)) as context:
+            asked: Asked = group.invoke(context)
+            return asked
+    except click.exceptions.Exit as done:
+        raise SystemExit(done.exit_code) from None
+
+
+def in_three_parts(error: click.UsageError) -> Message:
+    """Say what click has to complain about as we say it."""
+    if isinstance(error.message, Message):
+        return error.message
+    program = error.ctx.command_path if error.ctx else PROGRAM
+    if isinstance(error, click.NoSuchOption) and error.ctx:
+        return unknown_name("option", error.option_name, flags(error.ctx))
+    if isinstance(error, click.MissingParameter) and error.param:
+        name = error.param.human_readable_name
+        return explain(f"{name} is missing", f"{program} {name}", f"see {program} --help")
+    if isinstance(error, click.BadOptionUsage) and error.ctx:
+        flag, parameters = error.option_name, error.ctx.command.get_params(error.ctx)
+        switches = (one for one in parameters if isinstance(one, click.Option) and one.is_flag)
+        if any(flag in (*one.opts, *one.secondary_opts) for one in switches):
+            return explain(f"{flag} with a value", f"{flag} alone", "leave the value out")
+        return explain(f"{flag} stands without its value", f"{flag} and a value", f"write the value after {flag}")
+    return explain(error.format_message(), f"what {program} --help shows", f"see {program} --help")
+
+
+# --- completion ---
+
+
+def complete(instruction: str) -> int:
+    """Answer a shell that asks what could follow."""
+    return shell_complete(build_parser(), {}, PROGRAM, COMPLETION_VARIABLE, instruction)
+
+
+def completion_script(shell: str) -> str:
+    """Return what a shell has to read once to ask us for completions."""
+    found: Callable[..., Any] | None = get_completion_class(shell)
+    script: str = found(build_parser(), {}, PROGRAM, COMPLETION_VARIABLE).source() if found else ""
+    return script

@@ -1,0 +1,90 @@
+"""What the help says: what each command is for, with examples that a test tries."""
+
+from __future__ import annotations
+
+from .outputs import FORMATS
+
+ABOUT = """Reliable agglomerative clustering: merge, at every step, all pairs of clusters that are each other's nearest
+neighbour.
+
+FILE is a CSV, TSV, Parquet, NPY or NPZ table with one row per object, gzipped or not, a tree that 'cluster' wrote, or
+- for standard input."""
+
+EXAMPLES = """examples:
+  reliac demo                                          a short tour with the Iris data
+  reliac cluster data.csv                              the levels at a glance
+  reliac cluster data.csv --clusters 5 --out labels.csv
+  reliac outliers data.csv --top 10
+  reliac compare data.csv --label-column species
+
+'reliac COMMAND --help' tells more. Exit codes: 0 done, 2 a mistake in what was asked, 1 an unexpected error,
+70 a fault of reliac, 130 stopped by Ctrl-C."""
+
+_MEANINGS = ", ".join(f"{' '.join(form.extensions)} {form.name}" for form in FORMATS.values() if form.extensions)
+
+CLUSTER = f"""examples:
+  reliac cluster data.csv --clusters 5                       name,cluster lines on standard output
+  reliac cluster data.csv --clusters 5 --out labels.tsv --plot tree.png
+  reliac cluster iris.csv --label-column species             as many clusters as classes; scores on standard error
+  reliac cluster data.parquet --criterion average --metric cosine --out tree.reliac
+  reliac cluster tree.reliac --clusters 8                    cut a saved tree again
+  reliac cluster data.csv --to tree | reliac cluster - --clusters 8
+  reliac cluster big.npy --stop-clusters 100 --out labels.npy
+  reliac cluster distances.csv --metric precomputed --criterion complete --to newick
+  curl https://example.org/data.csv.gz | reliac cluster - --standardize --clusters 3 | sort -t, -k2
+
+What is written follows from --to, or from the extension of --out:
+{_MEANINGS}.
+Rows without names are numbered from 0. On Ctrl-C the levels done so far are saved."""
+
+LEVELS = """examples:
+  reliac levels data.csv
+  reliac levels tree.reliac --to csv
+  reliac levels data.csv --criterion average --max-level 5"""
+
+OUTLIERS = """The later an object first joins another, the more it is an outlier: score = join level / levels.
+
+examples:
+  reliac outliers data.csv --top 10
+  reliac outliers data.csv --name-column id --criterion average --out outliers.csv"""
+
+MST = """examples:
+  reliac mst data.csv --metric euclidean --out edges.csv
+  reliac mst distances.csv --metric precomputed | head
+
+Weights are squared Euclidean distances unless --metric says otherwise."""
+
+COMPARE = """examples:
+  reliac compare iris.csv --label-column species
+  reliac compare data.csv --clusters 5 --alpha 0 --alpha 0.5 --alpha 1 --criterion centroid
+
+agreement is the adjusted Rand index between a strategy's clusters and those of the standard strategy."""
+
+INFO = """examples:
+  reliac info tree.reliac
+  reliac cluster data.csv --to tree | reliac info -"""
+
+DEMO = """examples:
+  reliac demo
+  reliac demo --out demo-output        also writes pictures, labels, the tree and Newick text"""
+
+REPRODUCE = """Runs the tables as published (slips included), as written and extended, and small experiments for the
+other claims; writes report.html, report.md, and the tables as CSV. Data sets come from --folder, RELIAC_DATA, the
+cache, or a download; those that cannot be had are named in the report and left out.
+
+examples:
+  reliac reproduce
+  reliac reproduce --datasets iris hayes-roth --out two-sets
+  reliac reproduce --folder ~/datasets"""
+
+COMPLETION = """Prints a script that teaches the shell the commands, the options, and the names of criteria, metrics,
+engines and data sets; the Tab key then completes them.
+
+examples:
+  reliac completion bash
+  reliac completion fish
+
+To have it in every new shell:
+  bash    echo 'eval "$(reliac completion bash)"' >> ~/.bashrc
+  zsh     echo 'eval "$(reliac completion zsh)"' >> ~/.zshrc
+  fish    reliac completion fish > ~/.config/fish/completions/reliac.fish"""

@@ -1,0 +1,64 @@
+"""The formulas of :mod:`reliac.algorithm.criteria`, compiled as they stand, and Euclidean distances of all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...algorithm.criteria import Criterion, distance_from_sums, equal_shares
+from .loading import bare_inlined, compiled, inside
+
+#: How stored numbers are reduced when clusters join (the smallest distance has an engine of its own).
+MAXIMUM, ADD = range(2)
+
+#: Weights are above zero: a check for that would keep loops from vector instructions.
+from_sums = bare_inlined(distance_from_sums)
+shares_of_parts = inside(equal_shares)
+
+
+def reduction_of(criterion: Criterion) -> int:
+    """Return how kernels know the reduction of a criterion."""
+    return ADD if criterion.reduction is np.add else MAXIMUM
+
+
+@compiled
+def euclidean_square(points, stored, width, root):
+    """Fill the matrix with squared Euclidean distances, or their roots. ``points`` (d, n): one column per object.
+
+    The terms of every pair are added one after the other, as SciPy does: the bits are the same. Cost: n^2 d / 2.
+    """
+    d, n = points.shape
+    for left in range(0, n, 256):
+        right = min(left + 256, n)
+        for i in range(right):
+            start = max(left, i + 1)
+            row = stored[i * width + start : i * width + right]
+            row[:] = 0.0
+            k = 0
+            while k + 4 <= d:
+                a, b, c, e = points[k, i], points[k + 1, i], points[k + 2, i], points[k + 3, i]
+                t, u, v, w = points[k, start:], points[k + 1, start:], points[k + 2, start:], points[k + 3, start:]
+                for j in range(len(row)):
+                    value = row[j] + (t[j] - a) * (t[j] - a)
+                    value += (u[j] - b) * (u[j] - b)
+                    value += (v[j] - c) * (v[j] - c)
+                    row[j] = value + (w[j] - e) * (w[j] - e)
+                k += 4
+            while k < d:
+                a, t = points[k, i], points[k, start:]
+                for j in range(len(row)):
+                    row[j] += (t[j] - a) * (t[j] - a)
+                k += 1
+            if root:
+                for j in range(len(row)):
+                    row[j] = np.sqrt(row[j])
+    mirror(stored, n, width)
+
+
+@inside
+def mirror(stored, n, width):
+    """Copy the upper half below the diagonal, in blocks for the cache."""
+    for top in range(0, n, 32):
+        for left in range(0, top + 32, 32):
+            for i in range(top, min(top + 32, n)):
+                for j in range(left, min(left + 32, i)):
+                    stored[i * width + j] = stored[j * width + i]

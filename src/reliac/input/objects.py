@@ -1,0 +1,280 @@
+"""The kinds of input: vectors, or given distances. A problem holds one of them as ``problem.objects``.
+
+What depends on the kind is a method here, so the rest of the code asks the objects and not what they are made of. Only
+engines look inside (``rows``, ``matrix``), after they have refused the kinds that they cannot do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithm.criteria import Criterion
+from ..errors import explain
+from . import condensed
+from .distances import agreeing_names, check_given, note_if_not_euclidean
+from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
+from .metrics import EUCLIDEAN, METRICS, MetricLike, pairwise
+from .numbers import Names, is_frame, is_sparse, titles_as_names, to_numbers
+from .overflow import check_sums
+from .vectors import check_vectors, largest_difference
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True, eq=False)
+class Objects(ABC):
+    """The checked objects of a problem, of whatever kind."""
+
+    names: Names | None = field(default=None, kw_only=True)
+
+    #: Whether a run may end with several clusters although nothing stopped it, since some pairs have no distance.
+    may_end_in_forest: ClassVar[bool] = False
+
+    #: What to try if the problem fits into no engine's memory.
+    how_to_fit: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """The number of objects."""
+
+    @property
+    @abstractmethod
+    def number_type(self) -> str:
+        """What compiled code that reads the numbers themselves depends on; empty if they are converted before."""
+
+    @abstractmethod
+    def subset(self, objects: NDArray[np.intp]) -> Self:
+        """Return some of the objects, with their names."""
+
+    @abstractmethod
+    def data_fingerprint(self) -> str:
+        """Return a hash of the values, whatever holds them; cheap: of large data evenly spaced rows count."""
+
+    @abstractmethod
+    def exact_fingerprint(self, options: object, *more: NDArray[Any]) -> str:
+        """Return a hash of options, of further arrays, and of every byte of the objects."""
+
+    @abstractmethod
+    def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
+        """Return a new square matrix of all distances, squared where the criterion speaks of points."""
+
+    @abstractmethod
+    def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
+        """Return the distances of all pairs as the user sees them, in SciPy's condensed form."""
+
+    @abstractmethod
+    def is_bounded(self, metric: MetricLike) -> bool:
+        """Tell whether :meth:`check_range` can bound the distances before they are computed."""
+
+    @abstractmethod
+    def check_range(self, criterion: Criterion, metric: MetricLike, weights: NDArray[np.float64]) -> None:
+        """Refuse objects and weights whose sums leave the range of float64, as far as that is known before a run."""
+
+    @abstractmethod
+    def warn_if_unfit(self, criterion: Criterion, stacklevel: int) -> None:
+        """Warn if the criterion takes the objects as something that they are not."""
+
+    @abstractmethod
+    def are_points(self, metric: MetricLike) -> bool:
+        """Tell whether the objects are a dense table of points whose Euclidean distances the metric gives."""
+
+    @abstractmethod
+    def equal_at_zero(self, metric: MetricLike) -> bool:
+        """Tell whether objects at distance 0 of the same object are at distance 0 of each other."""
+
+    def named(self, names: Any) -> Self:
+        """Return the same objects with other names, checked; None leaves them as they are."""
+        return self if names is None else replace(self, names=check_names(names, self.n))
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors(Objects):
+    """One row of numbers per object, compared by a metric."""
+
+    rows: Any  # (n, d) array or CSR matrix
+
+    how_to_fit: ClassVar[str] = (
+        "use criterion 'ward', or 'average' with metric 'sqeuclidean' or 'cosine', which need no matrix, "
+        "or cluster a sample of the rows"
+    )
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.rows.shape[0])
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are a sparse matrix."""
+        return is_sparse(self.rows)
+
+    @property
+    def number_type(self) -> str:
+        """Empty: engines convert vectors to float64 before compiled code reads them."""
+        return ""
+
+    def subset(self, objects: NDArray[np.intp]) -> Self:
+        """Return some of the rows, with their names."""
+        return replace(self, rows=self.rows[objects], names=None if self.names is None else self.names[objects])
+
+    def data_fingerprint(self) -> str:
+        """Return a hash of the values; see :func:`reliac.input.fingerprints.vectors_fingerprint`."""
+        return vectors_fingerprint(self.rows)
+
+    def exact_fingerprint(self, options: object, *more: NDArray[Any]) -> str:
+        """Return a hash of options, of further arrays, and of every byte of the rows."""
+        return exact_fingerprint(options, *more, self.rows)
+
+    def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
+        """Compare all pairs of rows; by squares where the criterion speaks of points."""
+        return pairwise(self.rows, "sqeuclidean" if criterion.geometric else metric)
+
+    def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
+        """Compare all pairs of rows."""
+        return condensed.to_condensed(pairwise(self.rows, metric), self.n)
+
+    def is_bounded(self, metric: MetricLike) -> bool:
+        """Tell whether the metric's row says how distances grow with the numbers."""
+        return isinstance(metric, str) and METRICS[metric].growth is not None
+
+    def check_range(self, criterion: Criterion, metric: MetricLike, weights: NDArray[np.float64]) -> None:
+        """Bound the distances by the largest number in the table, where the metric says how they follow from it."""
+        growth = METRICS[metric].growth if isinstance(metric, str) else None
+        if growth is not None:
+            largest = largest_difference(self.rows) * self.rows.shape[1] ** growth
+            check_sums(criterion, metric, weights, largest, "the span of the data")
+
+    def warn_if_unfit(self, criterion: Criterion, stacklevel: int) -> None:
+        """Stay silent: a metric that the criterion cannot take was refused before."""
+
+    def are_points(self, metric: MetricLike) -> bool:
+        """Tell whether the table is dense and the metric Euclidean, squared or not."""
+        return metric in EUCLIDEAN and not self.sparse
+
+    def equal_at_zero(self, metric: MetricLike) -> bool:
+        """Tell whether the metric is one we know; a function may give 0 to any pair."""
+        return isinstance(metric, str)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances(Objects):
+    """Given distances of all pairs, as one matrix."""
+
+    matrix: NDArray[Any]  # square (n, n) or condensed (n(n-1)/2,)
+    largest: float  # no distance is larger
+
+    how_to_fit: ClassVar[str] = "pass the distances as float32 or condensed, pass vectors instead, or cluster a sample"
+
+    @property
+    def n(self) -> int:
+        """The number of objects that the matrix is about."""
+        return len(self.matrix) if self.matrix.ndim == 2 else condensed.count_objects(len(self.matrix)) or 0
+
+    @property
+    def number_type(self) -> str:
+        """The type of the numbers, the form of the matrix, and whether it may be written to."""
+        return f"{self.matrix.dtype} {self.matrix.ndim} {self.matrix.flags.writeable}"
+
+    def subset(self, objects: NDArray[np.intp]) -> Self:
+        """Return the distances of some objects, in the form they were given, with their names."""
+        names = None if self.names is None else self.names[objects]
+        return replace(self, matrix=condensed.subset(self.matrix, self.n, objects), names=names)
+
+    def data_fingerprint(self) -> str:
+        """Return a hash of the values; see :func:`reliac.input.fingerprints.distances_fingerprint`."""
+        return distances_fingerprint(self.matrix, self.n)
+
+    def exact_fingerprint(self, options: object, *more: NDArray[Any]) -> str:
+        """Return a hash of options, of further arrays, and of every byte of the matrix."""
+        return exact_fingerprint(options, *more, self.matrix)
+
+    def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
+        """Return the matrix in square form; squared, in float64, where the criterion speaks of points."""
+        square = condensed.to_square(self.matrix, self.n)
+        return square.astype(np.float64) ** 2 if criterion.geometric else square
+
+    def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
+        """Return the matrix in condensed form."""
+        return np.asarray(condensed.to_condensed(self.matrix, self.n), dtype=np.float64)
+
+    def is_bounded(self, metric: MetricLike) -> bool:
+        """Tell that the largest distance is known."""
+        return True
+
+    def check_range(self, criterion: Criterion, metric: MetricLike, weights: NDArray[np.float64]) -> None:
+        """Bound sums by the largest distance; where distances are only compared there are no sums."""
+        if criterion.reduction is np.add and self.matrix.size:
+            check_sums(criterion, metric, weights, self.largest, "the largest given distance")
+
+    def warn_if_unfit(self, criterion: Criterion, stacklevel: int) -> None:
+        """Warn if a criterion that speaks of points gets distances that no points can have."""
+        if criterion.geometric:
+            note_if_not_euclidean(self.matrix, self.n, criterion.name, stacklevel + 1)
+
+    def are_points(self, metric: MetricLike) -> bool:
+        """Tell that there is no table of points."""
+        return False
+
+    def equal_at_zero(self, metric: MetricLike) -> bool:
+        """Tell that nothing makes given distances consistent."""
+        return False
+
+
+def rows_of(objects: Objects) -> Any:
+    """Return the table of vectors, for engines that have refused every other kind."""
+    if not isinstance(objects, Vectors):
+        raise TypeError(f"an engine for vectors was given {type(objects).__name__}: please report this")
+    return objects.rows
+
+
+# --- from what a user passes ---
+
+
+def make_objects(X: Any, metric: MetricLike, names: Any = None, n_jobs: int | None = None) -> Objects:
+    """Check whatever a user passes and return it as one of the kinds; ``names`` replace those that X brings."""
+    made: Objects = make_distances(X, n_jobs) if metric == "precomputed" else make_vectors(X, metric)
+    return made.named(names)
+
+
+def make_vectors(X: Any, metric: MetricLike) -> Vectors:
+    """Check a table with one row per object."""
+    rows, names = to_numbers(X)
+    check_vectors(rows, metric)
+    return Vectors(rows, names=names)
+
+
+def make_distances(X: Any, n_jobs: int | None = None) -> Distances:
+    """Check a square or condensed matrix of distances."""
+    data, names = to_numbers(X, finite=False)
+    if is_sparse(data):
+        raise TypeError(
+            explain(
+                "A sparse matrix of distances: whether a missing entry means 0 or 'not linked' is not said",
+                "a dense square or condensed matrix",
+                "pass matrix.toarray() if missing means 0",
+            )
+        )
+    if is_frame(X) and data.shape[0] == data.shape[1]:
+        titles = titles_as_names(X.columns)
+        names = agreeing_names(names, None if titles is None else titles[-len(data) :])
+    matrix, largest = check_given(data, n_jobs)
+    return Distances(matrix, largest, names=names)
+
+
+def check_names(names: Any, n: int) -> Names:
+    """Return one name per object as texts, in an array of their own."""
+    listed = [] if isinstance(names, str) or not isinstance(names, Iterable) else [str(name) for name in names]
+    if len(listed) != n or getattr(names, "ndim", 1) != 1:
+        given = f"{len(listed)} names" if listed else f"names={names!r:.40}"
+        raise ValueError(
+            explain(f"{given} for {n} objects", "one name for every object", "pass a list of texts, one for each row")
+        )
+    return np.array(listed, dtype=np.str_)

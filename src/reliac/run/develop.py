@@ -1,0 +1,127 @@
+"""Going on from an early-stopped tree with some of its clusters, by the data that the tree was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..engines.choice import choose
+from ..errors import explain, option
+from ..input.metrics import canonical_metric, metric_name
+from ..input.options import check_count, check_stop
+from ..input.problem import Problem, make_problem
+from ..machine import check_jobs
+from ..tree.clustertree import ClusterTree
+from .history import history_of
+from .solve import CALLABLE, solve
+
+
+def develop(
+    tree: ClusterTree,
+    clusters: Any,
+    X: Any,
+    metric: Any,
+    rules: tuple[Any, Any, Any],
+    n_jobs: Any = None,
+    progress: Any = None,
+) -> ClusterTree:
+    """Go on with some clusters of an early-stopped tree; see :meth:`reliac.ClusterTree.develop`.
+
+    ``rules``: where to stop, as (n_clusters, max_level, max_distance).
+    """
+    check_jobs(n_jobs)
+    wanted = _wanted_clusters(tree, clusters)
+    problem = _problem_of(tree, X, metric, n_jobs)
+    objects = np.flatnonzero(np.isin(tree.labels(), wanted))
+    part = problem.subset(objects, check_stop(len(objects), *rules))
+    if part.stop.n_clusters > len(wanted):
+        raise ValueError(
+            explain(
+                f"{option('n_clusters', rules[0])} with {len(wanted)} clusters to start from",
+                f"1 to {len(wanted)}",
+                "use labels(n_clusters=...) to split; developing only joins",
+            )
+        )
+    return solve(part, choose(part), history_of(tree, objects), n_jobs, progress, objects=tree.objects[objects])
+
+
+def _wanted_clusters(tree: ClusterTree, clusters: Any) -> list[int]:
+    """Return the labels of the clusters to develop; one, several in any container, or None for all."""
+    step = "give labels as tree.labels() gives them"
+    if clusters is None:
+        return list(range(tree.n_clusters))
+    if not isinstance(clusters, Iterable):
+        clusters = [clusters]
+    elif isinstance(clusters, np.ndarray):
+        clusters = clusters.ravel().tolist()
+    wanted = {check_count("cluster", label, 0, tree.n_clusters - 1, step) for label in clusters}
+    if not wanted:
+        raise ValueError(explain("develop() got no clusters", "one cluster or more", step))
+    return sorted(wanted)
+
+
+def _problem_of(tree: ClusterTree, X: Any, metric: Any, n_jobs: int | None) -> Problem:
+    """Return the problem that a tree solves, from the tree itself or made again from X; refuse other data."""
+    problem = tree.problem
+    if problem is None or X is not None:
+        if X is None:
+            raise ValueError(
+                explain(
+                    "This tree comes from a file and does not hold its data",
+                    "develop(clusters, X=...) with the rows that the tree was made from",
+                    "pass the data as X",
+                )
+            )
+        weights = None if (tree.weights == 1).all() else tree.weights
+        options = {name: tree.parameters[name] for name in ("alpha", "tie_tolerance") if name in tree.parameters}
+        options["criterion"] = tree.parameters.get("criterion")
+        problem = make_problem(X, metric=_metric_of(tree, metric), weights=weights, n_jobs=n_jobs, **options)
+    elif metric is not None and canonical_metric(metric) != problem.metric:
+        raise ValueError(_other_metric(tree, metric))
+    if problem.n_objects != tree.n_objects:
+        raise ValueError(
+            explain(
+                f"X has {problem.n_objects} rows",
+                f"the {tree.n_objects} rows of the tree",
+                "pass the same data",
+            )
+        )
+    if tree.fingerprint and problem.objects.data_fingerprint() != tree.fingerprint:
+        raise ValueError(
+            explain(
+                "X holds other values than when the tree was made",
+                "the data that the tree was made from, unchanged",
+                "pass that data as X, or make the tree again with reliac.cluster",
+            )
+        )
+    return problem if tree.names is None else replace(problem, objects=replace(problem.objects, names=tree.names))
+
+
+def _metric_of(tree: ClusterTree, metric: Any) -> Any:
+    """Return the metric of a tree from a file; a function is not in the file."""
+    stored = str(tree.parameters.get("metric"))
+    if metric is None and stored.startswith(CALLABLE):
+        raise ValueError(
+            explain(
+                f"This tree was made with a function as metric, {stored.removeprefix(CALLABLE)}, which no file holds",
+                "develop(clusters, X=..., metric=...) with that function",
+                "pass the function as metric",
+            )
+        )
+    if metric is None:
+        return stored
+    asked = canonical_metric(metric)
+    if callable(asked) != stored.startswith(CALLABLE) or (isinstance(asked, str) and asked != stored):
+        raise ValueError(_other_metric(tree, metric))
+    return metric
+
+
+def _other_metric(tree: ClusterTree, metric: Any) -> str:
+    return explain(
+        f"metric {metric_name(metric)!r} for a tree of metric {tree.parameters.get('metric')!r}",
+        "the metric that the tree was made with",
+        "leave it out, or make another tree with reliac.cluster",
+    )

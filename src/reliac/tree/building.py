@@ -1,0 +1,118 @@
+"""Building a tree: what a link is, how joins become links, and the invariants that hold for every tree.
+
+Nodes 0..n-1 are the objects, node n+i is made by link i. The invariants:
+
+1. A link joins two different nodes that exist before it; no node is joined twice.
+2. Levels start at 1, never fall, and leave no number out.
+3. Distances are finite and at least 0; inside a level they never fall, and inside a group they are equal.
+4. Sizes count objects: a link's size is the sum of the sizes of the two nodes it joins.
+5. Names, weights and row numbers, where given, have one entry per object; a spanning tree has one pair of objects
+   per link, each of them an object of the tree.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvariantError
+
+if TYPE_CHECKING:
+    from .clustertree import ClusterTree
+
+#: One link: the two nodes it joins, their distance, its level, and how many objects are below it.
+LINK = np.dtype([("left", "<i8"), ("right", "<i8"), ("distance", "<f8"), ("level", "<i8"), ("size", "<i8")])
+
+#: Trees of more objects than this are built in compiled code.
+LARGE = 100_000
+
+
+def make_links(
+    n: int, p: NDArray[np.intp], q: NDArray[np.intp], distance: NDArray[np.float64], level: NDArray[np.intp]
+) -> NDArray[np.void]:
+    """Turn joins, each given by an object of either side, into links between nodes. O(n) on average."""
+    links = np.zeros(len(p), dtype=LINK)
+    links["distance"], links["level"] = distance, level
+    ends = p.astype(np.int64), q.astype(np.int64)
+    made: list[Any]
+    if n <= LARGE:  # lists are quicker than arrays in plain Python
+        made = [[0] * len(p) for _ in range(3)]
+        sets: list[Any] = [*(end.tolist() for end in ends), *(list(range(n)) for _ in range(3)), [1] * n]
+        _join_nodes(*sets, *made)
+    else:  # the same lines, compiled
+        made = [np.zeros(len(p), np.int64) for _ in range(3)]
+        _compiled(_join_nodes)(*ends, np.arange(n), np.arange(n), np.arange(n), np.ones(n, np.int64), *made)
+    links["left"], links["right"], links["size"] = made
+    return links
+
+
+def _join_nodes(p: Any, q: Any, root: Any, node: Any, first: Any, size: Any, left: Any, right: Any, sizes: Any) -> None:
+    """Follow joins with sets of objects: their node, first object and size. Lists or arrays of integers."""
+    n = len(root)
+    for row in range(len(p)):
+        a, b = p[row], q[row]
+        while root[a] != a:
+            root[a] = root[root[a]]
+            a = root[a]
+        while root[b] != b:
+            root[b] = root[root[b]]
+            b = root[b]
+        if first[a] > first[b]:
+            a, b = b, a
+        left[row], right[row] = node[a], node[b]
+        sizes[row] = size[a] + size[b]
+        low = first[a]
+        if size[a] < size[b]:
+            a, b = b, a
+        root[b] = a
+        node[a] = n + row
+        size[a] = sizes[row]
+        first[a] = low
+
+
+@cache
+def _compiled(function: Any) -> Any:
+    """Return a loop over arrays as machine code, for trees so large that plain Python would take seconds."""
+    from ..engines.compiled.loading import compiled
+
+    return compiled(function)
+
+
+def check_invariants(tree: ClusterTree) -> None:
+    """Raise InvariantError, naming the number of the invariant, if the arrays do not describe a tree."""
+    n, links = tree.n_objects, tree.links
+    if n < 1 or links.dtype != LINK or links.ndim != 1 or not len(links) < n:
+        raise InvariantError(f"not a tree of {n} objects: {links.shape} links of type {links.dtype}")
+    ends = np.concatenate((links["left"], links["right"]))
+    made = np.tile(np.arange(n, n + len(links)), 2)
+    if (ends < 0).any() or (ends >= made).any() or np.bincount(ends).max(initial=0) > 1:
+        raise InvariantError("invariant 1: a link must join two existing nodes, each node at most once")
+    steps = np.diff(links["level"], prepend=0)
+    if ((steps != 0) & (steps != 1)).any() or (len(links) and links["level"][0] != 1):
+        raise InvariantError("invariant 2: levels must start at 1, never fall and leave no number out")
+    distance = links["distance"]
+    if not np.isfinite(distance).all() or (distance < 0).any():
+        raise InvariantError("invariant 3: distances must be finite and at least 0")
+    if (np.diff(distance)[steps[1:] == 0] < 0).any():
+        raise InvariantError("invariant 3: distances must not fall inside a level")
+    for part in ("left", "right"):
+        inner = np.flatnonzero(links[part] >= n)
+        below = links[part][inner] - n
+        inner, below = (rows[links["level"][inner] == links["level"][below]] for rows in (inner, below))
+        if (distance[inner] != distance[below]).any():
+            raise InvariantError("invariant 3: the links of a group must have one distance")
+    sizes = np.concatenate((np.ones(n, dtype=np.int64), links["size"]))
+    if (sizes[links["left"]] + sizes[links["right"]] != links["size"]).any():
+        raise InvariantError("invariant 4: a link's size must be the sum of its parts' sizes")
+    for name in ("names", "weights", "objects"):
+        array = getattr(tree, name)
+        if array is not None and array.shape != (n,):
+            raise InvariantError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
+    pairs = tree.object_pairs
+    if pairs is not None and (pairs.shape != (len(links), 2) or (pairs < 0).any() or (pairs >= n).any()):
+        raise InvariantError(
+            "invariant 5: a spanning tree must have one pair of objects per link, each from 0 to n - 1"
+        )

@@ -1,0 +1,110 @@
+"""Walks through a tree, up or down: parents, first objects, heights, the order of the leaves. No recursion anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import explain
+from ..input.condensed import pairs as all_pairs
+
+if TYPE_CHECKING:
+    from .clustertree import ClusterTree
+
+
+def first_objects(tree: ClusterTree) -> NDArray[np.intp]:
+    """Return the first object of every node: on the left, always."""
+    first = list(range(tree.n_objects))
+    for left in tree.links["left"].tolist():
+        first.append(first[left])
+    return np.array(first, dtype=np.intp)
+
+
+def parents(tree: ClusterTree) -> NDArray[np.intp]:
+    """Return the parent of every node, -1 for roots."""
+    made = np.arange(tree.n_objects, tree.n_objects + len(tree.links))
+    parent = np.full(tree.n_objects + len(tree.links), -1, dtype=np.intp)
+    parent[tree.links["left"]] = made
+    parent[tree.links["right"]] = made
+    return parent
+
+
+def monotone_distances(tree: ClusterTree) -> NDArray[np.float64]:
+    """Return for every link the largest distance at or below it."""
+    n = tree.n_objects
+    height = [0.0] * n + tree.links["distance"].tolist()
+    for row, (left, right) in enumerate(zip(tree.links["left"].tolist(), tree.links["right"].tolist(), strict=True)):
+        height[n + row] = max(height[n + row], height[left], height[right])
+    return np.array(height[n:], dtype=np.float64)
+
+
+def leaf_order(tree: ClusterTree) -> NDArray[np.intp]:
+    """Return the objects in an order in which every cluster is contiguous, trees by their first object."""
+    n = tree.n_objects
+    size = [1] * n + tree.links["size"].tolist()
+    position = [0] * (n + len(tree.links))
+    roots = np.flatnonzero(parents(tree) < 0)
+    offset = 0
+    for root in roots[np.argsort(first_objects(tree)[roots])].tolist():
+        position[root] = offset
+        offset += size[root]
+    left, right = tree.links["left"].tolist(), tree.links["right"].tolist()
+    for row in range(len(tree.links) - 1, -1, -1):
+        start = position[n + row]
+        position[left[row]] = start
+        position[right[row]] = start + size[left[row]]
+    order = np.empty(n, dtype=np.intp)
+    order[position[:n]] = np.arange(n)
+    return order
+
+
+def boundaries(tree: ClusterTree) -> NDArray[np.intp]:
+    """Return for each two neighbours in leaf order the link that brings them together, or len(links) for none."""
+    n = tree.n_objects
+    size = np.concatenate((np.ones(n, dtype=np.intp), tree.links["size"]))
+    start = np.empty(n + len(tree.links), dtype=np.intp)
+    start[tree.leaf_order] = np.arange(n)
+    start = start[first_objects(tree)]
+    between = np.full(max(n - 1, 0), len(tree.links), dtype=np.intp)
+    left = tree.links["left"]
+    between[start[left] + size[left] - 1] = np.arange(len(tree.links))
+    return between
+
+
+def cophenetic(tree: ClusterTree, pairs: ArrayLike | None) -> NDArray[np.float64]:
+    """Look up the link that first holds both objects: the last one made between them in leaf order.
+
+    Range maxima over blocks of doubling length (n log n memory) answer every pair in constant time.
+    """
+    n = tree.n_objects
+    if pairs is None:
+        i, j = all_pairs(n)
+    else:
+        table = np.asarray(pairs)
+        if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
+            given = f"pairs of shape {table.shape} and type {table.dtype}"
+            raise ValueError(explain(given, "whole numbers of shape (m, 2)", "pass rows (i, j)"))
+        outside = np.flatnonzero(((table < 0) | (table >= n)).any(axis=1))
+        if len(outside):
+            given = f"Pair {tuple(table[outside[0]].tolist())} in row {outside[0]} of pairs"
+            raise ValueError(explain(given, f"rows (i, j) of objects from 0 to {n - 1}", "correct or drop that pair"))
+        i, j = table[:, 0], table[:, 1]
+    position = np.empty(n, dtype=np.intp)
+    position[tree.leaf_order] = np.arange(n)
+    low, high = np.minimum(position[i], position[j]), np.maximum(position[i], position[j])
+    same = low == high
+    highest = [boundaries(tree)]
+    while 2 ** len(highest) <= n - 1:
+        half = 2 ** (len(highest) - 1)
+        highest.append(np.maximum(highest[-1][:-half], highest[-1][half:]))
+    distance = np.append(tree.links["distance"], np.inf)
+    result = np.zeros(len(low))
+    scale = np.zeros(len(low), dtype=np.intp)
+    scale[~same] = np.log2(high[~same] - low[~same]).astype(np.intp)
+    for power, block in enumerate(highest):
+        some = ~same & (scale == power)
+        link = np.maximum(block[low[some]], block[high[some] - 2**power])
+        result[some] = distance[link]
+    return result
