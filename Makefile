@@ -18,7 +18,7 @@ demo: $(VENV)/.base
 	$(BIN)/reliac demo --out demo-output
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Time and memory against n, with fitted exponents and a plot.
+"""Time and memory against n, with fitted exponents and a plot. The sizes of a series take turns.
 
 python benchmarks/scaling.py [--quick] [--plot scaling.png]
 """
@@ -8,9 +8,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from measure import best_of, machine, mixture, peak_memory, table
-
-import reliac
+from measure import Clustering, machine, mixture, peak_memory, table, take_turns
 
 SERIES = {
     "ward, 2-D": ("ward", 2, [100_000, 200_000, 500_000, 1_000_000], 1.25),
@@ -29,16 +27,13 @@ def main() -> None:
     for name, (criterion, d, sizes, limit) in SERIES.items():
         if arguments.quick:
             sizes = [n // 10 for n in sizes]
-        reliac.cluster(mixture(3000, d), criterion)  # compiled code is loaded
-        seconds = []
-        for n in sizes:
-            X = mixture(n, d, kind=np.float32)
-            seconds.append(best_of(lambda X=X, criterion=criterion: reliac.cluster(X, criterion), 2))
-            print(name, n, f"{seconds[-1]:.2f} s", flush=True)
+        calls = [Clustering(mixture(n, d, kind=np.float32), criterion) for n in sizes]
+        seconds = take_turns(*calls)
         exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-        peak = "" if arguments.quick else f"{peak_memory(X, criterion) / 2**20:.0f} MB"
+        peak = "" if arguments.quick else f"{peak_memory(calls[-1].X, criterion) / 2**20:.0f} MB"
         times = ", ".join(f"{second:.2f}" for second in seconds)
         rows.append([name, ", ".join(map(str, sizes)), times, f"{exponent:.2f}", f"{limit}", peak])
+        print("  ".join(rows[-1]), flush=True)
         curves[name] = (sizes, seconds)
     print("\n" + machine() + "\n")
     print(table(["work", "n", "seconds", "exponent", "must reach", "peak memory at the largest n"], rows))

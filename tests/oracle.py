@@ -9,9 +9,11 @@ from itertools import combinations
 Cluster = dict  # object -> its share in the cluster; the shares sum to 1
 
 
-def exact(value):
-    """Integers become fractions, so that equal means equal; floats stay floats."""
-    return Fraction(int(value)) if float(value).is_integer() else float(value)
+def numbers(table):
+    """Python's own numbers, and the one that shares are made of: exact (fractions) where all numbers are whole."""
+    whole = all(float(value).is_integer() for row in table for value in row)
+    kind, one = (int, Fraction(1)) if whole else (float, 1.0)
+    return [[kind(value) for value in row] for row in table], one
 
 
 def squared(x, y):
@@ -68,58 +70,50 @@ def components(links):
     return groups
 
 
-def oracle(
-    criterion,
-    points=None,
-    d=None,
-    weight=None,
-    alpha=1.0,
-    n_clusters=1,
-    max_level=math.inf,
-    max_distance=math.inf,
-    tol=0,
-):
+def share(reliable, alpha, tol):
+    """Of the reliable links (distance, p, q), sorted, those that a step takes."""
+    if alpha == 0:
+        return reliable[:1]
+    last = reliable[math.ceil(Fraction(str(alpha)) * len(reliable)) - 1][0]
+    return [link for link in reliable if link[0] <= last * (1 + tol)]
+
+
+def oracle(criterion, points=None, d=None, weight=None, *, alpha=1.0, n_clusters=1, max_level=math.inf,
+           max_distance=math.inf, tol=0):  # fmt: skip
     """Return the levels: for each a list of (objects of a new cluster, distance), as sets and numbers.
 
     ``d``: distances of the objects, squared ones for centroid, median and ward; from ``points`` if missing.
     """
     if points is not None:
-        points = [[exact(value) for value in row] for row in points]
+        points, one = numbers(points)
         d = [[squared(x, y) for y in points] for x in points]
     else:
-        d = [[exact(value) for value in row] for row in d]
-    weight = [Fraction(1)] * len(d) if weight is None else [exact(value) for value in weight]
-    clusters = {i: {i: Fraction(1)} for i in range(len(d))}  # by first object
+        d, one = numbers(d)
+    weight = [one] * len(d) if weight is None else [one * value for value in numbers([weight])[0][0]]
+    clusters = {i: {i: one} for i in range(len(d))}  # by first object
+    length = {}  # (p, q) -> distance, as long as neither of them is joined
     levels = []
     while len(clusters) > n_clusters and len(levels) < max_level:
-        length = {}
         for p, q in combinations(sorted(clusters), 2):
-            length[p, q] = length[q, p] = DISTANCE[criterion](points, d, clusters[p], clusters[q], weight)
-        smallest = {p: min(length[p, q] for q in clusters if q != p) for p in clusters}
-        reliable = [
-            (length[p, q], p, q)
-            for p, q in combinations(sorted(clusters), 2)
-            if length[p, q] <= smallest[p] * (1 + tol) and length[p, q] <= smallest[q] * (1 + tol)
-        ]
-        reliable.sort()
-        if alpha == 0:
-            taken = reliable[:1]
-        else:
-            last = reliable[math.ceil(Fraction(str(alpha)) * len(reliable)) - 1][0]
-            taken = [link for link in reliable if link[0] <= last * (1 + tol)]
-        established = []
-        for distance, p, q in taken:
-            before = sum(len(group) - 1 for group in components(established))
-            after = sum(len(group) - 1 for group in components([*established, (p, q)]))
+            if (p, q) not in length:
+                length[p, q] = DISTANCE[criterion](points, d, clusters[p], clusters[q], weight)
+        near = {p: min(length[min(p, q), max(p, q)] for q in clusters if q != p) * (1 + tol) for p in clusters}
+        reliable = sorted((here, p, q) for (p, q), here in length.items() if here <= near[p] and here <= near[q])
+        established, groups = [], []
+        for distance, p, q in share(reliable, alpha, tol):
+            wider = components([*established, (p, q)])
+            before, after = (sum(len(group) - 1 for group in some) for some in (groups, wider))
             if distance <= max_distance and before < after <= len(clusters) - n_clusters:
-                established.append((p, q))
+                established, groups = [*established, (p, q)], wider
         if not established:
             break
         new = []
-        for group in components(established):
+        for group in groups:
             distance = min(length[p, q] for p, q in established if p in group)
             cluster = join([clusters.pop(part) for part in sorted(group)], criterion, weight)
             clusters[min(group)] = cluster
             new.append((frozenset(cluster), distance))
+        joined = set().union(*groups)
+        length = {(p, q): here for (p, q), here in length.items() if p not in joined and q not in joined}
         levels.append(new)
     return levels

@@ -1,7 +1,7 @@
 """Given input and tree, verify every level from the objects up: nearest, reliable, share, components, distances.
 
-Nothing of the engines is used: cluster distances are computed from the members with matrix products, and
-comparisons allow for rounding, so it works on any real data, ties or not.
+Nothing of the engines is used: the distances of a new cluster are computed from its members, and comparisons allow for
+rounding, so it works on any real data, ties or not.
 """
 
 from __future__ import annotations
@@ -29,22 +29,60 @@ def groups_by_level(tree):
     return levels
 
 
-def distances_between(criterion, base, shares, sizes):
-    """Distances of all clusters from the objects' (squared) distances; ``shares`` is (clusters, objects)."""
-    if criterion in ("single", "complete"):
-        reduce = np.minimum if criterion == "single" else np.maximum
-        order = np.argsort(np.argmax(shares > 0, axis=0), kind="stable")
-        starts = np.r_[0, np.cumsum((shares > 0).sum(axis=1))[:-1]]
-        rows = reduce.reduceat(base[np.ix_(order, order)], starts, axis=0)
-        return reduce.reduceat(rows, starts, axis=1)
-    mean = shares @ base @ shares.T
-    if criterion in ("average", "weighted"):
-        return mean
-    inside = mean.diagonal() / 2
-    between = np.maximum(mean - inside[:, None] - inside[None, :], 0)
-    if criterion == "ward":
-        between *= sizes[:, None] * sizes[None, :] / (sizes[:, None] + sizes[None, :])
-    return between
+class Clusters:
+    """Objects and shares of every cluster, and the reduced distances between them, all from the objects' distances.
+
+    What is between two clusters that are not joined is kept; it has not changed.
+    """
+
+    def __init__(self, criterion, base, weights):
+        self.criterion, self.base, self.weights = criterion, base, weights
+        self.members = {i: (np.array([i]), np.array([1.0])) for i in range(len(base))}  # by first object
+        self.heads = list(self.members)
+        self.between = base.copy()  # of the clusters in the order of heads: smallest, largest, or mean by shares
+
+    def distances(self):
+        """Distances of all clusters as the criterion defines them, infinite on the diagonal."""
+        d = self.between.copy()
+        if self.criterion in ("centroid", "median", "ward"):
+            inside = d.diagonal() / 2
+            d = np.maximum(d - (inside[:, None] + inside[None, :]), 0)  # symmetric to the bit
+        if self.criterion == "ward":
+            sizes = np.array([self.weights[self.members[head][0]].sum() for head in self.heads])
+            d *= sizes[:, None] * sizes[None, :] / (sizes[:, None] + sizes[None, :])
+        np.fill_diagonal(d, np.inf)
+        return d
+
+    def join(self, groups):
+        """Make one cluster of every group of heads: by parts (weighted, median) or by objects (all others)."""
+        for group in groups:
+            parts = [self.members.pop(head) for head in group]
+            objects = np.concatenate([part for part, _ in parts])
+            if self.criterion in ("weighted", "median"):
+                shares = np.concatenate([share / len(parts) for _, share in parts])
+            else:
+                shares = self.weights[objects] / self.weights[objects].sum()
+            self.members[int(objects.min())] = (objects, shares)
+        new = {min(group) for group in groups}
+        heads = sorted(self.members)
+        kept = [row for row, head in enumerate(heads) if head not in new]
+        between = np.empty((len(heads), len(heads)))
+        old = np.searchsorted(self.heads, [heads[row] for row in kept])
+        between[np.ix_(kept, kept)] = self.between[np.ix_(old, old)]
+        self.heads = heads
+        for row in np.flatnonzero([head in new for head in heads]):
+            between[row] = between[:, row] = self.reduced(*self.members[heads[row]])
+        self.between = between
+
+    def reduced(self, objects, shares):
+        """From one cluster to all clusters, itself included, over all pairs of objects."""
+        order = np.concatenate([self.members[head][0] for head in self.heads])
+        starts = np.cumsum([0, *(len(self.members[head][0]) for head in self.heads)])[:-1]
+        if self.criterion in ("single", "complete"):
+            reduction = np.minimum if self.criterion == "single" else np.maximum
+            return reduction.reduceat(reduction.reduce(self.base[objects])[order], starts)
+        all_shares = np.concatenate([self.members[head][1] for head in self.heads])
+        return np.add.reduceat((shares @ self.base[objects])[order] * all_shares, starts)
 
 
 def replay(tree, X, *, metric="sqeuclidean", alpha=1.0, weights=None, partial_last=False, max_distance=math.inf):
@@ -59,7 +97,8 @@ def replay(tree, X, *, metric="sqeuclidean", alpha=1.0, weights=None, partial_la
         base = squareform(pdist(np.asarray(X, dtype=float), "sqeuclidean" if geometric else metric))
     n = tree.n_objects
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
-    clusters = {i: (np.array([i]), np.array([1.0])) for i in range(n)}  # first object -> members, shares
+    clusters = Clusters(criterion, base, weights)
+    slack = ROUNDING * base.max()
     factor = {"ward": 2.0}.get(criterion, 1.0)
 
     def height(d):
@@ -67,15 +106,7 @@ def replay(tree, X, *, metric="sqeuclidean", alpha=1.0, weights=None, partial_la
 
     levels = groups_by_level(tree)
     for number, groups in enumerate(levels, 1):
-        heads = sorted(clusters)
-        shares = np.zeros((len(heads), n))
-        for row, head in enumerate(heads):
-            shares[row, clusters[head][0]] = clusters[head][1]
-        sizes = np.array([weights[clusters[head][0]].sum() for head in heads])
-        d = distances_between(criterion, base, shares, sizes)
-        d = np.triu(d, 1) + np.triu(d, 1).T  # a matrix product need not be symmetric to the bit
-        np.fill_diagonal(d, np.inf)
-        slack = ROUNDING * base.max()
+        heads, d = clusters.heads, clusters.distances()
         smallest = d.min(axis=1)
         near = d <= smallest[:, None] * (1 + ROUNDING) + slack
         reliable = near & near.T  # with rounding: may hold a little more than the definition
@@ -85,7 +116,7 @@ def replay(tree, X, *, metric="sqeuclidean", alpha=1.0, weights=None, partial_la
         for g, (parts, distance) in enumerate(groups):
             rows = np.array([position[int(part.min())] for part in parts])
             for part, row in zip(parts, rows, strict=True):
-                assert set(part) == set(clusters[heads[row]][0]), f"level {number}: a part is no cluster"
+                assert set(part) == set(clusters.members[heads[row]][0]), f"level {number}: a part is no cluster"
             group_of[rows] = g
             inside = reliable[np.ix_(rows, rows)]
             reached = {0}
@@ -113,12 +144,5 @@ def replay(tree, X, *, metric="sqeuclidean", alpha=1.0, weights=None, partial_la
             assert joined[must].all(), f"level {number}: a reliable link was left out"
             free = d[p, q] > last * (1 + ROUNDING) + slack
             assert not joined[free].any(), f"level {number}: a link beyond the share was established"
-        for parts, _ in groups:
-            mine = [clusters.pop(int(part.min())) for part in parts]
-            objects = np.concatenate([m for m, _ in mine])
-            if criterion in ("weighted", "median"):
-                share = np.concatenate([s / len(mine) for _, s in mine])
-            else:
-                share = weights[objects] / weights[objects].sum()
-            clusters[int(objects.min())] = (objects, share)
+        clusters.join([[int(part.min()) for part in parts] for parts, _ in groups])
     return len(levels)

@@ -14,24 +14,55 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
-from oracle import DISTANCE, join, oracle, squared
+from oracle import DISTANCE, join, squared
 from problems import ALPHAS, CRITERIA, GEOMETRIC, REDUCIBLE, blobs, lattice, pairs, tie_free, tied
-from reliac.engines.choice import ENGINES, get_engine
-from reliac.input.problem import make_problem
+from references import definition, replayed, takers_of_each
+from reliac import cluster
+from reliac.engines.choice import ENGINES
 from replay import groups_by_level, replay
 
+VECTORS, DISTANCES = blobs(0, n=8), squareform(pdist(blobs(0, n=8)))
 
-@pytest.fixture(params=ENGINES)
-def engine(request):
-    return request.param
+#: Pairs (engine, criterion) for vectors, for given distances, and for vectors with a tie tolerance.
+OF_VECTORS = takers_of_each(CRITERIA, VECTORS)
+OF_DISTANCES = takers_of_each(CRITERIA, DISTANCES, metric="precomputed")
+TOLERANT = takers_of_each(CRITERIA, VECTORS, tie_tolerance=0.01)
+ALL_PAIRS = set(CRITERIA) - {"single"}
+FROM_MEANS = {"average", "centroid", "median", "ward"}
 
 
-def cluster(X, criterion, *, engine, **options):
-    """Run one engine, and one search a row in every way it can be forced to."""
-    why_not = get_engine(engine).refuses(make_problem(X, criterion, **options))
-    if why_not:
-        pytest.skip(f"the {engine} engine does not do this: {why_not}")
-    return reliac.cluster(X, criterion, engine=engine, **options)
+def run_by(takers):
+    """Run a test with the engines and criteria of some pairs."""
+    return pytest.mark.parametrize(("engine", "criterion"), takers)
+
+
+def some(takers, criteria):
+    return [(engine, criterion) for engine, criterion in takers if criterion in criteria]
+
+
+def criteria_by_engine(takers):
+    return {engine: {criterion for other, criterion in takers if other == engine} for engine in ENGINES}
+
+
+def test_every_engine_takes_the_criteria_that_it_was_made_for():
+    """Whatever is listed here is run below: no engine drops out of the tests by refusing more than before."""
+    assert criteria_by_engine(OF_VECTORS) == {
+        "literal": set(CRITERIA),
+        "disk": ALL_PAIRS,
+        "matrix": ALL_PAIRS,
+        "dense": ALL_PAIRS,
+        "vectors": FROM_MEANS,
+        "spatial": FROM_MEANS,
+        "spanning": {"single"},
+    }
+    assert criteria_by_engine(OF_DISTANCES) == {
+        **{engine: set() for engine in ENGINES},
+        "literal": set(CRITERIA),
+        "matrix": ALL_PAIRS,
+        "dense": ALL_PAIRS,
+        "spanning": {"single"},
+    }
+    assert set(OF_VECTORS) - set(TOLERANT) == {("spanning", "single")}
 
 
 def levels_of(tree):
@@ -63,26 +94,26 @@ def same_up_to_rounding(tree, levels, height=float):
             assert ours[members] == pytest.approx(distance, rel=1e-9, abs=1e-9)
 
 
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("seed", range(5))
 def test_tied_vectors_give_the_tree_of_the_definition_bit_for_bit(engine, criterion, alpha, seed):
     X = tied(seed)
     tree = cluster(X, criterion, alpha=alpha, engine=engine)
-    assert levels_of(tree) == expect(oracle(criterion, X, alpha=alpha))
+    assert levels_of(tree) == expect(definition(criterion, X, alpha=alpha))
 
 
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("seed", range(3))
 def test_tie_free_vectors_give_the_tree_of_the_definition(engine, criterion, alpha, seed):
     X = tie_free(seed)
-    same_up_to_rounding(cluster(X, criterion, alpha=alpha, engine=engine), oracle(criterion, X.tolist(), alpha=alpha))
+    same_up_to_rounding(cluster(X, criterion, alpha=alpha, engine=engine), definition(criterion, X, alpha=alpha))
 
 
+@run_by(OF_DISTANCES)
 @pytest.mark.parametrize("form", ["square", "condensed", "float32"])
 @pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("criterion", CRITERIA)
 def test_tied_given_distances_give_the_tree_of_the_definition_bit_for_bit(engine, criterion, alpha, form):
     rng = np.random.default_rng(7)
     D = np.triu(rng.integers(3, 7, size=(22, 22)), 1).astype(np.float32 if form == "float32" else float)
@@ -92,32 +123,32 @@ def test_tied_given_distances_give_the_tree_of_the_definition_bit_for_bit(engine
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
         tree = cluster(given_form, criterion, metric="precomputed", alpha=alpha, engine=engine)
-    levels = oracle(criterion, d=D**2 if geometric else D, alpha=alpha)
+    levels = definition(criterion, d=D**2 if geometric else D, alpha=alpha)
     assert levels_of(tree) == expect(levels, root(criterion) if geometric else float)
 
 
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_share_of_100_links_is_the_whole_number_that_it_is_on_paper(engine, criterion, alpha):
     tree = cluster(pairs(100), criterion, alpha=alpha, engine=engine, max_level=1)
     assert tree.cluster_counts.tolist() == [200, 200 - max(1, round(100 * alpha))]
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(OF_VECTORS)
 def test_lattices_with_weights_give_the_tree_of_the_definition_bit_for_bit(engine, criterion):
     X, weights = lattice(3), np.random.default_rng(3).integers(1, 5, size=24)
     tree = cluster(X, criterion, weights=weights, engine=engine)
-    assert levels_of(tree) == expect(oracle(criterion, X, weight=weights))
+    assert levels_of(tree) == expect(definition(criterion, X, weight=weights))
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(takers_of_each(CRITERIA, VECTORS, metric="euclidean"))
 def test_euclidean_heights_are_roots_of_what_is_compared(engine, criterion):
     X = lattice(11)
     tree = cluster(X, criterion, metric="euclidean", engine=engine)
     if criterion in GEOMETRIC:
-        assert levels_of(tree) == expect(oracle(criterion, X), root(criterion))
+        assert levels_of(tree) == expect(definition(criterion, X), root(criterion))
     elif criterion in ("single", "complete"):
-        assert levels_of(tree) == expect(oracle(criterion, X), lambda d: float(np.sqrt(float(d))))
+        assert levels_of(tree) == expect(definition(criterion, X), lambda d: float(np.sqrt(float(d))))
     else:
         replay(tree, X, metric="euclidean")
 
@@ -125,39 +156,40 @@ def test_euclidean_heights_are_roots_of_what_is_compared(engine, criterion):
 @settings(max_examples=150, deadline=None)
 @given(
     points=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=14),
-    criterion=st.sampled_from(CRITERIA),
+    taker=st.sampled_from(OF_VECTORS),
     alpha=st.sampled_from(ALPHAS),
-    name=st.sampled_from(sorted(ENGINES)),
 )
-def test_no_counterexample_on_integer_points(points, criterion, alpha, name):
+def test_no_counterexample_on_integer_points(points, taker, alpha):
+    engine, criterion = taker
     X = np.array(points, dtype=float)
-    tree = cluster(np.hstack([X, np.ones((len(X), 1))]), criterion, alpha=alpha, engine=name)
-    assert levels_of(tree) == expect(oracle(criterion, X, alpha=alpha))
+    tree = cluster(np.hstack([X, np.ones((len(X), 1))]), criterion, alpha=alpha, engine=engine)
+    assert levels_of(tree) == expect(definition(criterion, X, alpha=alpha))
 
 
 @settings(max_examples=100, deadline=None)
-@given(data=st.data(), n=st.integers(1, 9), criterion=st.sampled_from(CRITERIA), name=st.sampled_from(sorted(ENGINES)))
-def test_no_counterexample_on_early_stopping(data, n, criterion, name):
+@given(data=st.data(), n=st.integers(1, 9), taker=st.sampled_from(OF_VECTORS))
+def test_no_counterexample_on_early_stopping(data, n, taker):
+    engine, criterion = taker
     points = data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=n, max_size=n))
     X = np.hstack([np.array(points, dtype=float).reshape(n, 2), np.ones((n, 1))])
     k = data.draw(st.integers(1, n))
-    tree = cluster(X, criterion, n_clusters=k, engine=name)
-    assert levels_of(tree) == expect(oracle(criterion, X, n_clusters=k))
+    tree = cluster(X, criterion, n_clusters=k, engine=engine)
+    assert levels_of(tree) == expect(definition(criterion, X, n_clusters=k))
     assert tree.n_clusters == k
-    full = cluster(X, criterion, engine=name)
+    full = cluster(X, criterion, engine=engine)
     assert np.array_equal(tree.labels(), full.labels(k, by="level"))
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize("rule", [{"max_level": 2}, {"max_distance": 3.0}, {"max_level": 3, "max_distance": 2.0}])
 def test_early_stopping_gives_the_first_levels_of_the_definition(engine, criterion, rule):
     X = lattice(5)
     tree = cluster(X, criterion, engine=engine, **rule)
-    assert levels_of(tree) == expect(oracle(criterion, X, **rule))
+    assert levels_of(tree) == expect(definition(criterion, X, **rule))
 
 
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize("alpha", [alpha for alpha in ALPHAS if alpha])
-@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("seed", range(3))
 def test_any_order_of_rows_gives_the_same_tree(engine, criterion, alpha, seed):
     X = tied(seed)
@@ -171,31 +203,43 @@ def test_any_order_of_rows_gives_the_same_tree(engine, criterion, alpha, seed):
     assert renamed == levels_of(tree)
 
 
+@run_by(TOLERANT)
 @pytest.mark.parametrize("tolerance", [0.01, 0.5])
-@pytest.mark.parametrize("criterion", CRITERIA)
 def test_tie_tolerance_widens_what_counts_as_tied(engine, criterion, tolerance):
     X = blobs(2, n=25)
     tree = cluster(X, criterion, tie_tolerance=tolerance, engine=engine)
-    same_up_to_rounding(tree, oracle(criterion, X.tolist(), tol=tolerance))
+    same_up_to_rounding(tree, definition(criterion, X, tol=tolerance))
 
 
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("criterion", CRITERIA)
 def test_replay_verifies_every_level_on_larger_data(engine, criterion, alpha):
     X = blobs(1, n=250, d=4)
     tree = cluster(X, criterion, alpha=alpha, engine=engine)
-    assert replay(tree, X, alpha=alpha) == tree.n_levels
+    assert replayed(tree, X, alpha=alpha) == tree.n_levels
 
 
-METRIC_PAIRS = [
-    (criterion, metric)
-    for criterion in CRITERIA
-    for metric in ("sqeuclidean", "euclidean", "cityblock", "cosine", "precomputed")
-    if criterion not in GEOMETRIC or metric not in ("cityblock", "cosine")  # these compare points in space
-]
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_replay_finds_out_a_tree_of_another_share_and_one_of_other_data(criterion):
+    X = blobs(1, n=60, d=4)
+    with pytest.raises(AssertionError, match="level 1: "):
+        replay(cluster(X, criterion, alpha=1.0), X, alpha=0.3)
+    other = X.copy()
+    other[7] += 5.0
+    with pytest.raises(AssertionError, match="level"):
+        replay(cluster(X, criterion), other)
 
 
-@pytest.mark.parametrize(("criterion", "metric"), METRIC_PAIRS)
+def with_metrics():
+    """Engine, criterion and metric."""
+    for criterion in CRITERIA:
+        for metric in ("sqeuclidean", "euclidean", "cityblock", "cosine", "precomputed"):
+            if criterion not in GEOMETRIC or metric not in ("cityblock", "cosine"):  # these compare points in space
+                data = DISTANCES if metric == "precomputed" else VECTORS
+                yield from ((*pair, metric) for pair in takers_of_each([criterion], data, metric=metric))
+
+
+@pytest.mark.parametrize(("engine", "criterion", "metric"), list(with_metrics()))
 def test_replay_verifies_every_level_for_other_metrics(engine, criterion, metric):
     X = blobs(4, n=120, d=6)
     data = (
@@ -204,10 +248,10 @@ def test_replay_verifies_every_level_for_other_metrics(engine, criterion, metric
         else X
     )
     tree = cluster(data, criterion, metric=metric, engine=engine)
-    assert replay(tree, data, metric=metric) == tree.n_levels
+    assert replayed(tree, data, metric=metric) == tree.n_levels
 
 
-@pytest.mark.parametrize("criterion", REDUCIBLE)
+@run_by(takers_of_each(REDUCIBLE, VECTORS, metric="euclidean"))
 def test_without_ties_reducible_criteria_give_scipys_tree(engine, criterion):
     X = blobs(6, n=200, d=5)
     tree = cluster(X, criterion, metric="euclidean", engine=engine)
@@ -217,10 +261,11 @@ def test_without_ties_reducible_criteria_give_scipys_tree(engine, criterion):
     np.testing.assert_allclose(ours[:, 2], Z[:, 2], rtol=1e-10)
 
 
+@run_by(some(OF_VECTORS, ["single"]))
 @pytest.mark.parametrize("make", [lambda: blobs(8, n=150), lambda: lattice(8, n=80)])
-def test_the_single_criterion_gives_a_minimum_spanning_tree(engine, make):
+def test_the_single_criterion_gives_a_minimum_spanning_tree(engine, criterion, make):
     X = make()
-    tree = cluster(X, "single", engine=engine)
+    tree = cluster(X, criterion, engine=engine)
     found = tree.spanning_tree()
     base = squareform(pdist(X, "sqeuclidean"))
     assert np.allclose(base[found.pairs[:, 0], found.pairs[:, 1]], found.weights)
@@ -231,17 +276,18 @@ def test_the_single_criterion_gives_a_minimum_spanning_tree(engine, make):
     assert found.weights.sum() == pytest.approx(total, rel=1e-12)
 
 
-def test_a_stopped_single_run_gives_a_forest_of_the_spanning_tree(engine):
+@run_by(some(OF_VECTORS, ["single"]))
+def test_a_stopped_single_run_gives_a_forest_of_the_spanning_tree(engine, criterion):
     X = blobs(8, n=80)
-    full = cluster(X, "single", engine=engine).spanning_tree()
-    part = cluster(X, "single", max_level=3, engine=engine).spanning_tree()
+    full = cluster(X, criterion, engine=engine).spanning_tree()
+    part = cluster(X, criterion, max_level=3, engine=engine).spanning_tree()
     assert 0 < len(part.pairs) < len(full.pairs)
     assert {tuple(pair) for pair in part.pairs} <= {tuple(pair) for pair in full.pairs}
     assert part.levels.max() == 3
 
 
+@run_by(some(OF_VECTORS, REDUCIBLE))
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("criterion", REDUCIBLE)
 def test_a_row_of_weight_three_is_three_equal_rows(engine, criterion, alpha):
     X = blobs(9, n=30)
     weights = np.random.default_rng(9).integers(1, 4, size=30)
@@ -255,7 +301,7 @@ def test_a_row_of_weight_three_is_three_equal_rows(engine, criterion, alpha):
     )
 
 
-@pytest.mark.parametrize("criterion", ["centroid", "median"])
+@run_by(some(OF_VECTORS, ["centroid", "median"]))
 def test_weights_equal_repeated_rows_under_the_standard_strategy_for_centroid_and_median(engine, criterion):
     X = blobs(9, n=30)
     weights = np.random.default_rng(9).choice([1, 2, 4], size=30)
@@ -266,7 +312,7 @@ def test_weights_equal_repeated_rows_under_the_standard_strategy_for_centroid_an
         assert np.array_equal(light.labels(k)[repeated], heavy.labels(k))
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(OF_VECTORS)
 def test_developing_all_clusters_gives_the_full_tree(engine, criterion):
     X = lattice(12, n=40)
     full = cluster(X, criterion, engine=engine)
@@ -274,7 +320,7 @@ def test_developing_all_clusters_gives_the_full_tree(engine, criterion):
     assert np.array_equal(start.develop().links, full.links)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(OF_VECTORS)
 def test_developing_some_clusters_gives_the_tree_of_a_run_on_them(engine, criterion):
     X = blobs(12, n=60)
     start = cluster(X, criterion, max_level=2, engine=engine)

@@ -13,11 +13,20 @@ from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from problems import ALPHAS, CRITERIA, GEOMETRIC, blobs, grid, lattice
+from references import FAST, literal_tree, takers, takers_of_each
 from reliac.algorithm.contract import TooManyTies
-from reliac.engines.choice import ENGINES, choose, get_engine
+from reliac.engines.choice import choose, get_engine
 from reliac.input.problem import make_problem
 
-FAST = [name for name in ENGINES if name != "literal"]
+#: Pairs (engine, criterion) that can be run. Which they are is a test of the conformance suite.
+OF_VECTORS = takers_of_each(CRITERIA, blobs(0, n=8), FAST)
+OF_DISTANCES = takers_of_each(CRITERIA, squareform(pdist(blobs(0, n=8))), FAST, metric="precomputed")
+TOLERANT = takers_of_each(CRITERIA, blobs(0, n=8), FAST, tie_tolerance=0.05)
+
+
+def run_by(takers):
+    """Run a test with the engines and criteria of some pairs."""
+    return pytest.mark.parametrize(("engine", "criterion"), takers)
 
 
 def growing_gaps(n=400):
@@ -58,9 +67,8 @@ REAL = {
 def cases(problems):
     return [
         pytest.param(engine, criterion, make, id=f"{engine}-{criterion}-{name}")
-        for engine in FAST
-        for criterion in CRITERIA
         for name, make in problems.items()
+        for engine, criterion in takers_of_each(CRITERIA, make(), FAST)
     ]
 
 
@@ -70,12 +78,7 @@ def few_if_parts_count_alike(X, criterion):
 
 
 def both(engine, X, criterion, **options):
-    problem = make_problem(X, criterion, **options)
-    why_not = get_engine(engine).refuses(problem)
-    if why_not:
-        pytest.skip(why_not)
-    fast = reliac.cluster(X, criterion, engine=engine, **options)
-    return fast, reliac.cluster(X, criterion, engine="literal", **options)
+    return reliac.cluster(X, criterion, engine=engine, **options), literal_tree(X, criterion, **options)
 
 
 def assert_same_tree(fast, literal, rtol=1e-9):
@@ -96,8 +99,7 @@ def test_real_numbers_give_the_literal_engines_tree(engine, criterion, make):
     assert_same_tree(*both(engine, make(), criterion), rtol=1e-6)
 
 
-@pytest.mark.parametrize("engine", FAST)
-@pytest.mark.parametrize("criterion", ["ward", "average", "centroid", "complete", "single"])
+@run_by(takers_of_each(["ward", "average", "centroid", "complete", "single"], blobs(3, n=8, d=4), FAST))
 @pytest.mark.parametrize("shift", [1e8, -3e6])
 def test_data_far_from_the_origin_give_the_tree_of_the_data_near_it(engine, criterion, shift):
     X = np.round(blobs(3, n=500, d=4) * 64) / 64  # fractions that the shift does not round
@@ -111,25 +113,21 @@ def test_data_far_from_the_origin_give_the_tree_of_the_data_near_it(engine, crit
 @pytest.mark.parametrize("scale", [1e-120, 1e60])
 def test_the_scale_of_the_data_does_not_matter(engine, scale):
     X = blobs(3, n=400, d=4)
-    fast, _ = both(engine, X, "ward" if engine != "spanning" else "single")
+    fast = reliac.cluster(X, "ward" if engine != "spanning" else "single", engine=engine)
     scaled = reliac.cluster(X * scale, fast.parameters["criterion"], engine=engine)
     assert np.array_equal(fast.links["left"], scaled.links["left"])
 
 
-@pytest.mark.parametrize("engine", FAST)
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(OF_VECTORS)
 def test_one_and_two_threads_give_the_same_bits(engine, criterion, monkeypatch):
     monkeypatch.setattr("reliac.engines.lists.engine.WORTH_THREADS", 0)
     X = blobs(8, n=900, d=8)
-    if get_engine(engine).refuses(make_problem(X, criterion)):
-        pytest.skip("not this engine")
     one = reliac.cluster(X, criterion, engine=engine, n_jobs=1)
     for jobs in (2, 3, -1):
         assert np.array_equal(one.links, reliac.cluster(X, criterion, engine=engine, n_jobs=jobs).links)
 
 
-@pytest.mark.parametrize("engine", FAST)
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize(
     "options",
     [*({"alpha": alpha} for alpha in ALPHAS[:-1]), {"n_clusters": 7}, {"max_level": 3}, {"max_distance": 9.0}],
@@ -140,13 +138,16 @@ def test_alpha_and_early_stopping_hold_at_size(engine, criterion, options):
     assert np.array_equal(fast.links, literal.links)
 
 
-@pytest.mark.parametrize("engine", FAST)
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_weights_and_tolerance_hold_at_size(engine, criterion):
+@run_by(OF_VECTORS)
+def test_weights_hold_at_size(engine, criterion):
     X = few_if_parts_count_alike(lattice(4, n=400, d=3, side=9), criterion)
     weights = np.random.default_rng(4).integers(1, 4, size=len(X))
     fast, literal = both(engine, X, criterion, weights=weights)
     assert np.array_equal(fast.links, literal.links)
+
+
+@run_by(TOLERANT)
+def test_a_tie_tolerance_holds_at_size(engine, criterion):
     fast, literal = both(engine, blobs(4, n=400), criterion, tie_tolerance=0.05)
     assert np.array_equal(fast.links["level"], literal.links["level"])
     np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
@@ -160,30 +161,29 @@ def test_given_whole_distances_give_the_literal_engines_links_bit_for_bit(criter
     given = D if form == "condensed" else squareform(D)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
-        for engine in ("matrix", "dense") if criterion != "single" else ("spanning",) * ("spanning" in ENGINES):
-            fast = reliac.cluster(given, criterion, metric="precomputed", engine=engine)
-            literal = reliac.cluster(given, criterion, metric="precomputed", engine="literal")
+        for engine in takers(given, criterion, FAST, metric="precomputed"):
+            fast, literal = both(engine, given, criterion, metric="precomputed")
             if criterion in GEOMETRIC:  # squares of distances that no points have: sums are exact, quotients too
                 assert np.array_equal(fast.links["level"], literal.links["level"])
             assert np.array_equal(fast.links, literal.links)
 
 
-@pytest.mark.parametrize("make", [noise, growing_gaps, lambda: blobs(3, n=700, d=6)], ids=["noise", "gaps", "blobs"])
 @pytest.mark.parametrize("form", ["square", "condensed", "vectors"])
+@pytest.mark.parametrize("make", [noise, growing_gaps, lambda: blobs(3, n=700, d=6)], ids=["noise", "gaps", "blobs"])
 @pytest.mark.parametrize("criterion", [name for name in CRITERIA if name != "single"])
 def test_a_matrix_of_ones_own_is_kept_in_place_and_a_given_one_is_left_alone(criterion, form, make):
     """Noise and gaps let one cluster swallow the others one by one: its rows are many, so contraction comes early."""
     X = make()
     D = pdist(X)
     given = {"square": squareform(D), "condensed": D, "vectors": X}[form]
-    before, options = given.copy(), {"metric": "euclidean" if form == "vectors" else "precomputed"}
-    assert_same_tree(*both("matrix", given, criterion, **options))
+    before, metric = given.copy(), "euclidean" if form == "vectors" else "precomputed"
+    tree = reliac.cluster(given, criterion, metric=metric, engine="matrix")
+    assert_same_tree(tree, literal_tree(X if form == "vectors" else D, criterion, metric=metric))
     assert np.array_equal(given, before)
 
 
+@run_by([(engine, criterion) for engine, criterion in OF_DISTANCES if criterion not in GEOMETRIC])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("criterion", [name for name in CRITERIA if name not in GEOMETRIC])
-@pytest.mark.parametrize("engine", ["matrix", "dense"])
 def test_given_distances_of_zero_need_not_mean_equal_objects(engine, criterion, alpha):
     """Two sets of thirty, all 0 apart inside, with one 0 between them: rounded distances can be so."""
     D = np.full((60, 60), 5.0)
@@ -196,8 +196,7 @@ def test_given_distances_of_zero_need_not_mean_equal_objects(engine, criterion, 
     assert np.array_equal(fast.labels(level=1), literal.labels(level=1))
 
 
-@pytest.mark.parametrize("engine", FAST)
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_many_equal_rows_give_the_literal_engines_links_bit_for_bit(engine, criterion, alpha):
     X = np.repeat([[0.0], [1.0], [3.0], [70.0]], [60, 2, 45, 1], axis=0)[np.random.default_rng(1).permutation(108)]
@@ -228,8 +227,7 @@ def test_equal_rows_among_others_give_the_literal_engines_links_bit_for_bit(engi
     assert np.array_equal(fast.links, literal.links)
 
 
-@pytest.mark.parametrize("engine", FAST)
-@pytest.mark.parametrize("criterion", CRITERIA)
+@run_by(OF_VECTORS)
 @pytest.mark.parametrize("options", [{}, {"n_clusters": 70}, {"max_level": 20}, {"max_level": 60}], ids=str)
 def test_one_link_at_a_time_equal_rows_come_first(engine, criterion, options):
     fast, literal = both(engine, few_if_parts_count_alike(crowded(), criterion), criterion, alpha=0.0, **options)
@@ -498,10 +496,9 @@ def test_thick_levels_give_the_literal_engines_tree(criterion, make):
     X = make()
     literal = reliac.cluster(X, criterion, engine="literal")
     assert -np.diff(literal.cluster_counts)[0] > 512
-    for engine in ("vectors", "spatial", "matrix"):
-        if get_engine(engine).refuses(make_problem(X, criterion)) is None:
-            for n_jobs in (1, 3):
-                assert_same_tree(reliac.cluster(X, criterion, engine=engine, n_jobs=n_jobs), literal)
+    for engine in takers(X, criterion, ("vectors", "spatial", "matrix")):
+        for n_jobs in (1, 3):
+            assert_same_tree(reliac.cluster(X, criterion, engine=engine, n_jobs=n_jobs), literal)
 
 
 @pytest.mark.parametrize("options", [{"alpha": 0.7}, {"n_clusters": 1900}, {"max_distance": 40.0}, {"max_level": 1}])
