@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from ...algorithm.contract import TooManyTies
 from ..compiled.loading import compiled
 from ..compiled.scanning import select
-from .edges import ROOTED, Edges, Forest
+from .edges import ROOTED
+from .forest import Edges, Forest
 
 #: Points in a leaf.
 WIDTH = 8

@@ -20,7 +20,8 @@ from ...machine import n_threads
 from ..compiled.loading import Watch
 from ..lists.engine import largest_value
 from ..lists.levels import DONE, PAUSE
-from .edges import Edges, memory_of_edges, spanning_edges, star_edges
+from .edges import memory_of_edges, spanning_edges, star_edges
+from .forest import Edges
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
 #: Edges looked at in compiled code before Python gets a word: progress, Ctrl-C.

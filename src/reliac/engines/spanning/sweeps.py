@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from ...algorithm.contract import TooManyTies
 from ..compiled.loading import compiled
 from ..lists.engine import times_transposed
-from .edges import COSINE, ROOTED, SQUARED, Edges, Forest, edges_of_matrix
+from .edges import COSINE, ROOTED, SQUARED
+from .forest import Edges, Forest
+from .prim import edges_of_matrix
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 256, 2048
