@@ -19,6 +19,7 @@ from reliac.algorithm.contract import TooManyTies
 from reliac.algorithm.links import groups_of
 from reliac.engines.literal import LiteralEngine
 from reliac.engines.spanning import edges as trees
+from reliac.engines.spanning import given, prim
 from reliac.engines.spanning.boruvka import edges_of_points
 from reliac.engines.spanning.engine import SpanningEngine
 from reliac.engines.spanning.sweeps import edges_by_products
@@ -89,14 +90,40 @@ def test_given_distances_that_no_space_has(low, number, alpha, stop):
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("stop", STOPS)
 def test_all_distances_equal_need_no_room_for_all_links(monkeypatch, alpha, stop):
-    monkeypatch.setattr(trees, "most_edges", lambda n: n)
+    monkeypatch.setattr(prim, "most_edges", lambda n: n)
     for D in (np.ones((30, 30)) - np.eye(30), np.zeros((30, 30))):
         same_as_literal(D, metric="precomputed", alpha=alpha, **stop)
         same_as_literal(squareform(D), metric="precomputed", alpha=alpha, **stop)
 
 
+def edge_set(edges):
+    return set(zip(edges.i.tolist(), edges.j.tolist(), edges.weight.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("number", [np.float32, np.float64])
+@pytest.mark.parametrize("largest", [3, 30, 1000, 10**6])
+def test_components_of_given_distances_have_the_edges_of_prims_scan(monkeypatch, largest, number, threads):
+    monkeypatch.setattr(given, "FEW_OBJECTS", 2)
+    rng = np.random.default_rng(largest)
+    found = 0
+    for n in (40, 90, 250):
+        points = np.r_[rng.integers(0, largest, (n // 2, 2)), rng.integers(0, largest, (n - n // 2, 2)) + 5 * largest]
+        for D in (pdist(points, "cityblock"), rng.integers(1, largest, n * (n - 1) // 2)):
+            D = D.astype(number)
+            expected, twins = trees.edges_of_matrix(D, n)
+            for form in (D, squareform(D), np.asfortranarray(squareform(D))):
+                edges, same = given.edges_of_given(form, n, threads)
+                assert (twins is None) == (same is None)
+                assert edge_set(edges) == edge_set(expected)
+                assert len(edges.i) == len(expected.i)
+            with ThreadPoolExecutor(threads) as pool:
+                found += given._edges_by_components(D, n, False, threads, pool) is not None
+    assert found or largest == 3  # not all were left to the scan
+
+
 def test_too_many_ties_are_told(monkeypatch):
-    monkeypatch.setattr(trees, "most_edges", lambda n: n)
+    monkeypatch.setattr(prim, "most_edges", lambda n: n)
     D = np.ones((30, 30)) - np.eye(30)
     D[0, 1] = D[1, 0] = 2.0
     with pytest.raises(TooManyTies):

@@ -4,40 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.formulas import ADD, MAXIMUM
-from ..compiled.loading import bare, compiled
+from ..compiled.formulas import ADD
+from ..compiled.loading import bare, bare_inside, compiled
 
 #: Side of the squares in which a matrix is turned over, for the cache.
 TILE = 32
 
 
 @bare
-def contract_rows(space, columns, place_of_item, first, target):
+def contract_rows(space, columns, first, target, sums):
     """Sum up, for rows ``first``, first + 1, ... of the contracted matrix, the entries (i, j) with i in the row, j > i.
 
-    Every entry of the base is read once, in the order it lies in memory; the two halves of a pair are joined by
-    :func:`fold`. ``place_of_item`` (items,): the contracted column of each item.
+    Every entry of the base is read once, in the order it lies in memory: the rows of a cluster's items are reduced to
+    one (in ``sums``, items), and that to one number a column. The two halves of a pair are joined by :func:`fold`.
     """
-    base, factor, reduction = space.base, space.factor, space.reduction
-    n = len(factor)
     for k in range(len(target)):
-        row = target[k]
+        row, i = target[k], np.int64(columns.item[first + k])
+        reduce_upper(space, i, sums)
         row[:] = 0.0
-        i = space.first_item[columns[first + k]]
-        while i >= 0:
-            f, at = factor[i], space.offset_of_row[i]
-            values, places, g = base[at + i + 1 : at + n], place_of_item[i + 1 :], factor[i + 1 :]
-            if reduction == MAXIMUM:
-                for j in range(len(values)):
-                    row[places[j]] = values[j] if values[j] > row[places[j]] else row[places[j]]
-            elif space.squared:
-                for j in range(len(values)):
-                    value = np.float64(values[j])
-                    row[places[j]] += f * g[j] * (value * value)
-            else:
-                for j in range(len(values)):
-                    row[places[j]] += f * g[j] * np.float64(values[j])
-            i = space.next_item[i]
+        values, places, factor = sums[i:], columns.place[i:], space.factor[i:]
+        if space.reduction == ADD:
+            for j in range(len(values)):
+                row[places[j]] += factor[j] * values[j]
+        else:
+            for j in range(len(values)):
+                row[places[j]] = values[j] if values[j] > row[places[j]] else row[places[j]]
+
+
+@bare_inside
+def reduce_upper(space, i, sums):
+    """Reduce the entries (i, j), j > i, of item i, the first of a cluster, and of those that follow it there."""
+    base, n, reduction = space.base, len(sums), space.reduction
+    sums[i:] = 0.0
+    while i >= 0:
+        f, at = space.factor[i], space.offset_of_row[i]
+        values, target = base[at + i + 1 : at + n], sums[i + 1 :]
+        if reduction != ADD:
+            for j in range(len(values)):
+                target[j] = values[j] if values[j] > target[j] else target[j]
+        elif space.squared:
+            for j in range(len(values)):
+                target[j] += f * (np.float64(values[j]) * np.float64(values[j]))
+        else:
+            for j in range(len(values)):
+                target[j] += f * np.float64(values[j])
+        i = space.next_item[i]
 
 
 @bare
@@ -47,18 +58,6 @@ def pick_rows(matrix, items, first, target):
         row, picked = matrix[items[first + k]], target[k]
         for c in range(len(items)):
             picked[c] = row[items[c]]
-
-
-@compiled
-def places_of_items(space, columns):
-    """Return for each item the place of its cluster among ``columns``; 0 for those gone, whose factor is 0."""
-    place = np.zeros(len(space.factor), np.uint32)  # unsigned: no check for negative indices in the inner loop
-    for c in range(len(columns)):
-        i = space.first_item[columns[c]]
-        while i >= 0:
-            place[i] = c
-            i = space.next_item[i]
-    return place
 
 
 @bare

@@ -1,9 +1,9 @@
 """Given distances: the matrix is only read, never written; clusters are lists of its items.
 
-A cluster's distance to another is reduced from the entries between their items when it is asked for. When 60 % of
-the clusters are left (condensed input: 70 %), one streaming pass contracts the matrix to one item per cluster, so
-lists of items stay short. The contracted matrix is the engine's own: it shrinks in place, and where every new cluster
-is searched anyway (centroid, median), rows are joined in it as clusters are.
+A cluster's distance to another is reduced from the entries between their items when it is asked for. When 40 % of
+the clusters are left (70 % where many rows are read), one streaming pass contracts the matrix to one item per
+cluster, so lists of items stay short. The contracted matrix is the engine's own: it shrinks in place, and where every
+new cluster is searched anyway (centroid, median), rows are joined in it as clusters are.
 """
 
 from __future__ import annotations
@@ -20,23 +20,33 @@ from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
 from ...machine import n_threads
 from ..compiled.formulas import ADD, reduction_of
-from ..compiled.scanning import CHUNK, ROOM, SAMPLED, merge_scans, sample_rows, scan_condensed, scan_square, sort_found
+from ..compiled.nearest import nearest_entries
+from ..compiled.scanning import CHUNK
 from ..lists.engine import SEARCH_LENGTH, ListEngine
-from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, places_of_items, settle, turn_over
+from .contraction import contract_rows, fold, items_of, join_rows, pick_rows, settle, turn_over
 from .items import Table, flat
 from .rows import fill_lists, measure_ties, pack_columns, push_rows, search_rows
 
 #: Contract when this share of the items is left as clusters ...
+CONTRACT_LATE = 0.4
+
+#: ... or this share, where half as many rows as there are items were read since the last time ...
+CONTRACT_EARLY = 0.7
+
+#: ... of a condensed matrix a sixteenth of that: half of a row lies one entry in each line of memory.
+STRIDED = 16
+
+#: Where every new cluster is searched (centroid, median): contract at this share of the items ...
 CONTRACT = 0.6
 
-#: ... or sooner, where half of a row lies one entry in each line of memory ...
-CONTRACT_CONDENSED = 0.7
-
-#: ... or at once, where moreover every new cluster is searched ...
+#: ... or at once, if the matrix is condensed ...
 CONTRACT_AT_ONCE = 0.95
 
 #: ... or when clusters of several items had their rows read so often that it would have paid: rows per item.
 WORTH_CONTRACTING = 2
+
+#: Fewer items than this are left as they are.
+FEWEST_ITEMS = 256
 
 #: Rows of distances held at once by each thread.
 ROWS = 32
@@ -78,7 +88,8 @@ class MatrixEngine(ListEngine):
             equal_parts=row.equal_parts,
         )
         self.untouched = True
-        self.extra_rows = 0  # rows read since the last contraction, beyond one for each cluster
+        self.rows_read = 0  # since the last contraction
+        self.extra_rows = 0  # of these, beyond one for each cluster
         self.sums = [np.empty(ROWS * n) for _ in range(self.threads)]
 
     def _base(self, problem: Problem) -> tuple[NDArray[Any], bool]:
@@ -115,7 +126,7 @@ class MatrixEngine(ListEngine):
         else:
             given = objects.matrix
             if problem.criterion.reducible:
-                size *= (CONTRACT if given.ndim == 2 else CONTRACT_CONDENSED) ** 2
+                size *= CONTRACT_EARLY**2
             size += 0 if given.flags.c_contiguous or given.flags.f_contiguous else given.nbytes
         return int(size) + n * (12 * SEARCH_LENGTH + 300) + 16 * ROWS * n * n_threads(None)
 
@@ -133,7 +144,7 @@ class MatrixEngine(ListEngine):
             columns = self.alive
             if self.own is not None and push and not self.problem.criterion.reducible:
                 self._join_in_place(slots, columns)
-            self._contract()
+            self._contract(len(slots))
             failed = self._search_and_push(slots, columns) if push else self._search_rows(slots, columns)
         self.untouched = False
         if len(failed):
@@ -142,7 +153,9 @@ class MatrixEngine(ListEngine):
     def _first_search(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """Scan the untouched matrix: every criterion starts in the order of the plain distances."""
         n = len(slots)
-        bound, place = self._scan_square(n) if self.space.square else self._scan_condensed(n)
+        bound, place = nearest_entries(
+            self.space.base, n, self.space.square, SEARCH_LENGTH, self.threads, self.in_threads
+        )
         failed = np.zeros(n, bool)
         factor = self.problem.tie_factor
         pieces = [slice(at, at + 1024) for at in range(0, n, 1024)]
@@ -153,50 +166,6 @@ class MatrixEngine(ListEngine):
             pieces,
         )
         return slots[failed]
-
-    def _scan_square(self, n: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Find the nearest objects of all in a square matrix, each thread some rows at a time."""
-        base, length = self.space.base, SEARCH_LENGTH + 1
-        bound, place = np.empty((n, length), base.dtype), np.empty((n, length), np.int32)
-
-        def share(at: int) -> None:
-            some = slice(at, min(at + STRIP, n))
-            rows = some.stop - at
-            (found, found_place, count), (near, near_place) = _room_to_scan(1, rows, base.dtype)
-            scan_square(base, n, at, length, found[0], found_place[0], count[0], near[0], near_place[0])
-            sort_found(found, found_place, count, near[0, :, -1], near_place[0, :, -1], bound[some], place[some])
-
-        self.in_threads(share, range(0, n, STRIP))
-        return bound, place
-
-    def _scan_condensed(self, n: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Find the nearest objects of all in a condensed matrix, as many pairs for each thread."""
-        base, threads, length = self.space.base, self.threads, SEARCH_LENGTH + 1
-        cuts = [round(n * (1 - (1 - k / threads) ** 0.5)) for k in range(threads + 1)]
-        (found, found_place, count), (near, near_place) = _room_to_scan(threads, n, base.dtype)
-
-        def sample(k: int) -> None:
-            sample_rows(base, n, cuts[k], cuts[k + 1], near[k], near_place[k])
-
-        def scan(k: int) -> None:
-            scan_condensed(base, n, cuts[k], cuts[k + 1], length, found[k], found_place[k], count[k], limit)
-
-        self.in_threads(sample, range(threads))
-        for k in range(1, threads):
-            merge_scans(near[0], near_place[0], near[k], near_place[k])
-        limit = near[0, :, -1].copy()
-        self.in_threads(scan, range(threads))
-        bound, place = np.empty((n, length), base.dtype), np.empty((n, length), np.int32)
-
-        def share(at: int) -> None:
-            some = slice(at, at + 1024)
-            sort_found(
-                found[:, some], found_place[:, some], count[:, some], near[0, some, -1], near_place[0, some, -1],
-                bound[some], place[some],
-            )  # fmt: skip
-
-        self.in_threads(share, range(0, n, 1024))
-        return bound, place
 
     def _search_rows(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill lists from whole rows, each thread its share."""
@@ -292,16 +261,24 @@ class MatrixEngine(ListEngine):
         threads = self.threads if len(slots) * len(items) > WORTH_TWO_THREADS else 1
         self.in_threads(lambda some: turn_over(own, new, is_new, some), np.array_split(items, threads))
 
-    def _worth_contracting(self) -> bool:
-        """Tell whether enough items have gone, or rows of several items were read so often that it would have paid."""
-        items, reducible = len(self.space.factor), self.problem.criterion.reducible
-        share = CONTRACT if self.space.square else CONTRACT_CONDENSED if reducible else CONTRACT_AT_ONCE
-        early = self.extra_rows > WORTH_CONTRACTING * items and (self.own is not None or not reducible)
-        return items >= 256 and (self.n_clusters <= share * items or early)
+    def _worth_contracting(self, to_search: int) -> bool:
+        """Tell whether most items have gone; or many, and the rows read since the last time would have paid for it.
 
-    def _contract(self) -> None:
+        ``to_search``: clusters whose rows are about to be read.
+        """
+        items, clusters, reducible = len(self.space.factor), self.n_clusters, self.problem.criterion.reducible
+        if items < FEWEST_ITEMS:
+            return False
+        if not reducible:
+            share = CONTRACT if self.space.square else CONTRACT_AT_ONCE
+            return clusters <= share * items or self.extra_rows > WORTH_CONTRACTING * items
+        self.rows_read += to_search * items // clusters
+        worth = self.rows_read * (1 if self.space.square else STRIDED) > items // 2
+        return clusters <= (CONTRACT_EARLY if worth else CONTRACT_LATE) * items
+
+    def _contract(self, to_search: int) -> None:
         """Make one item of every cluster; measure all lists anew on the new matrix."""
-        if not self._worth_contracting():
+        if not self._worth_contracting(to_search):
             return
         space, columns = self.space, self.alive
         m, kind = len(columns), self.space.base.dtype if self.space.reduction != ADD else np.dtype(np.float64)
@@ -309,8 +286,8 @@ class MatrixEngine(ListEngine):
             own = self._shrink(self.own, columns)
         else:
             own = self.own = self.allocate((m, m), kind)
-            place = places_of_items(space, columns)
-            self._by_rows(m, lambda some: contract_rows(space, columns, place, some.start, own[some]))
+            packed = pack_columns(space, columns)
+            self._by_rows(m, lambda some: contract_rows(space, packed, some.start, own[some], self._one_row()))
             self._fold(own, m)
         first = np.full(len(space.first_item), -1)
         first[columns] = np.arange(m)
@@ -318,13 +295,13 @@ class MatrixEngine(ListEngine):
             **flat(own, m), squared=False, factor=np.ones(m), first_item=first, last_item=first.copy(),
             next_item=np.full(m, -1),
         )  # fmt: skip
-        self.extra_rows = 0
+        self.extra_rows = self.rows_read = 0
         self.remeasure()
 
     def _shrink(self, own: NDArray[Any], columns: NDArray[np.int64]) -> NDArray[Any]:
         """Contract the engine's own matrix in place: the rows of items that are needed yet lie behind."""
         space, m, items = self.space, len(columns), self.space.first_item[columns]
-        place = places_of_items(space, columns)
+        packed = pack_columns(space, columns)
         single = bool((space.next_item[items] < 0).all() and (space.factor[items] == 1.0).all())
         block = np.empty((min(BLOCK, m), m), own.dtype)
 
@@ -332,7 +309,7 @@ class MatrixEngine(ListEngine):
             if single:
                 pick_rows(own, items, top + some.start, block[some])
             else:
-                contract_rows(space, columns, place, top + some.start, block[some])
+                contract_rows(space, packed, top + some.start, block[some], self._one_row())
 
         def move(some: slice) -> None:
             rows[some] = block[some]
@@ -345,6 +322,10 @@ class MatrixEngine(ListEngine):
             self._fold(own, m)
         return own
 
+    def _one_row(self) -> NDArray[np.float64]:
+        """Return room for one number of each item."""
+        return np.empty(len(self.space.factor))
+
     def _fold(self, own: NDArray[Any], m: int) -> None:
         """Join the halves of pairs; rows near the end are longer: deal them out from there."""
         reduction = self.space.reduction
@@ -353,13 +334,6 @@ class MatrixEngine(ListEngine):
     def _by_rows(self, count: int, work: Callable[[slice], Any]) -> None:
         """Do some work on all rows, a strip at a time, in threads."""
         self.in_threads(work, [slice(at, min(at + STRIP, count)) for at in range(0, count, STRIP)])
-
-
-def _room_to_scan(threads: int, rows: int, kind: Any) -> tuple[tuple[NDArray[Any], ...], tuple[NDArray[Any], ...]]:
-    """Return room for what threads find of rows (numbers, places, how many), and for samples (numbers, places)."""
-    shape, few = (threads, rows, ROOM), (threads, rows, SAMPLED)
-    found = np.empty(shape, kind), np.empty(shape, np.int32), np.zeros((threads, rows), np.int32)
-    return found, (np.full(few, np.inf, kind), np.full(few, -1, np.int32))
 
 
 def _side_by_side(given: NDArray[Any]) -> NDArray[Any]:

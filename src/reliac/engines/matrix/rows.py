@@ -12,7 +12,7 @@ import numpy as np
 
 from ..compiled.formulas import ADD, from_sums
 from ..compiled.loading import bare, bare_inlined, bare_inside, compiled, inside
-from ..compiled.scanning import CHUNK, scan_values
+from ..compiled.scanning import CHUNK, EIGHTH, EVERY, SAMPLED, sample_run, scan_values
 from ..compiled.sorting import insert, sorted_order
 from ..compiled.spaces import pair_distance
 from ..lists.entries import enter
@@ -24,15 +24,34 @@ UNIT = 2.0**-53
 #: Rows of a condensed matrix whose entries in one column are read together.
 TOGETHER = 8
 
-#: What rows of distances read of their columns, side by side: item, weight, spread, and which have several items.
-Columns = namedtuple("Columns", "slots item weight spread several")
+#: In rows longer than this a sample tells first how near the nearest are.
+ENOUGH_TO_SAMPLE = 400
+
+#: What rows of distances read of their columns, side by side: item, weight, spread, and which have several items; and
+#: for every item the ``place`` of its cluster among the columns (0 for those gone, whose factor is 0).
+Columns = namedtuple("Columns", "slots item weight spread several place")
 
 
 def pack_columns(space, slots):
-    """Gather what rows of distances to these clusters need. O(columns)."""
+    """Gather what rows of distances to these clusters need. O(columns), and O(items) where many have several items."""
     item = space.first_item[slots]
     several = np.flatnonzero((space.next_item[item] >= 0) | (space.factor[item] != 1.0))
-    return Columns(slots, item.astype(np.uint32), space.weight[slots], space.spread[slots], several)
+    place = np.zeros(len(space.factor), np.uint32)  # unsigned: no check for negative indices in the inner loop
+    if len(several):
+        place_items(space.first_item, space.next_item, slots, place)
+    else:
+        place[item] = np.arange(len(slots), dtype=np.uint32)
+    return Columns(slots, item.astype(np.uint32), space.weight[slots], space.spread[slots], several, place)
+
+
+@bare
+def place_items(first_item, next_item, slots, place):
+    """Note for each item the place of its cluster among some clusters."""
+    for c in range(len(slots)):
+        i = first_item[slots[c]]
+        while i >= 0:
+            place[i] = c
+            i = next_item[i]
 
 
 @inside
@@ -99,6 +118,23 @@ def read_columns(space, slots, sums):
 
 
 @bare_inside
+def reduce_items(space, columns, sums, out):
+    """Reduce one number for each item to one for each column."""
+    item, place, factor = columns.item, columns.place, space.factor
+    if len(columns.several) == 0:
+        for c in range(len(item)):
+            out[c] = sums[item[c]]
+        return
+    out[:] = 0.0
+    if space.reduction == ADD:
+        for j in range(len(sums)):
+            out[place[j]] += factor[j] * sums[j]
+    else:
+        for j in range(len(sums)):
+            out[place[j]] = sums[j] if sums[j] > out[place[j]] else out[place[j]]
+
+
+@bare_inside
 def lower_bounds(space, r, columns, sums, out):
     """Turn the reduced rows of r into what its distances to ``columns`` are at least; infinite to itself.
 
@@ -109,24 +145,13 @@ def lower_bounds(space, r, columns, sums, out):
     margin = 4.0 * UNIT * (len(space.factor) + 16)
     less, more = 1.0 - margin, 1.0 + margin
     sr = space.spread[r] * more
-    for c in range(len(item)):
-        out[c] = sums[item[c]]
+    reduce_items(space, columns, sums, out)
     if reduction == ADD and not offset:
         for c in range(len(item)):
             out[c] = less * out[c] / (wr * weight[c])
     elif reduction == ADD:
         for c in range(len(item)):
             out[c] = from_sums(less * out[c], sr, more * spread[c], wr, weight[c], offset, by_size)
-    next_item, factor = space.next_item, space.factor
-    for c in columns.several:
-        j = np.int64(item[c])
-        stored = factor[j] * sums[j] if reduction == ADD else sums[j]
-        while next_item[j] >= 0:
-            j = next_item[j]
-            stored = stored + factor[j] * sums[j] if reduction == ADD else max(stored, sums[j])
-        if reduction == ADD:
-            stored = from_sums(less * stored, sr, more * spread[c], wr, weight[c], offset, by_size)
-        out[c] = stored
     low, high = 0, len(columns.slots) - 1
     while low < high:  # where r is itself
         middle = (low + high) // 2
@@ -183,14 +208,17 @@ def search_rows(space, lists, nodes, slots, columns, sums, rows, length, tie_fac
 
     ``hits`` (rows, chunks of columns) tells where a row is below ``limit``, if that is not empty.
     """
-    bound, place, read = np.empty(length + 1), np.empty(length + 1, np.int32), 0
+    bound, place, near, read = np.empty(length + 1), np.empty(length + 1, np.int32), np.empty(SAMPLED), 0
     for start in range(0, len(slots), len(sums)):
         some = slots[start : start + len(sums)]
         read += read_rows(space, some, sums)
         for k in range(len(some)):
             row = rows[min(k, len(rows) - 1)]
             lower_bounds(space, some[k], columns, sums[k], row)
-            bound[:], place[:] = np.inf, -1
+            near[:] = np.inf
+            if len(row) > ENOUGH_TO_SAMPLE:  # where few are left, a list of all of them is worth more
+                sample_run(row, k % EVERY * EIGHTH, 0, -1, near, place)
+            bound[:], place[:] = near[SAMPLED - 1], -1
             scan_values(row, 0, -1, bound, place)
             failed[start + k] = fill_list(space, lists, nodes, some[k], columns.slots, place, bound[length], tie_factor)
             for chunk in range((len(limit) + CHUNK - 1) // CHUNK):

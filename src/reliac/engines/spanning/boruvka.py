@@ -24,7 +24,7 @@ from ...algorithm.contract import TooManyTies
 from ...input.metrics import Squares
 from ..compiled.loading import compiled
 from ..compiled.sorting import insert, select
-from .edges import Edges, Forest
+from .forest import Edges, Forest
 
 #: Points in a leaf.
 WIDTH = 8

@@ -18,7 +18,8 @@ from ...algorithm.links import Groups, Links
 from ...input.problem import Problem
 from ...machine import n_threads
 from ..compiled.loading import Watch, note_loaded
-from .edges import Edges, memory_of_edges, spanning_edges, star_edges
+from .edges import memory_of_edges, spanning_edges, star_edges
+from .forest import Edges
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
 #: Compiled code returns to Python after it has looked at so many edges: for progress and Ctrl-C.

@@ -20,7 +20,8 @@ from ...input.metrics import METRICS, Squares
 from ..compiled.loading import compiled
 from ..compiled.products import product_error, times_transposed
 from ..compiled.sorting import insert
-from .edges import Edges, Forest, edges_of_matrix
+from .forest import Edges, Forest
+from .prim import edges_of_matrix
 
 #: Kinds of distances as kernels know them.
 PLAIN, ROOTED, COSINE = int(Squares.PLAIN), int(Squares.ROOTED), int(Squares.UNIT)
