@@ -172,7 +172,7 @@ def small(sizes: Sizes) -> Iterator[Row]:
     from scipy.cluster.hierarchy import linkage
 
     X = mixture(1000, 16)
-    for criterion in ("ward", "single"):  # the engines for small inputs are taken only once they are loaded
+    for criterion in ("ward", "single"):  # an engine is taken for small inputs only once it is compiled
         Clustering(mixture(1600, 16), criterion, metric="euclidean")()
     for criterion in CRITERIA:
         call = Clustering(X, criterion, metric="euclidean")
