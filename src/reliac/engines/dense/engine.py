@@ -25,8 +25,11 @@ from ..matrix.items import ADD, MAXIMUM
 from .filling import close_square, euclidean_square, padded_width
 from .levels import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps, advance, join_groups, search_all
 
-#: Up to so many objects this engine is the quickest.
+#: Up to so many objects this engine is the quickest ...
 MOST = 2000
+
+#: ... or so many, where distances are given: lists need no copy of them.
+MOST_GIVEN = 1200
 
 #: Numbers read in compiled code before Python gets a word: progress, Ctrl-C.
 PATIENCE = 2**27
@@ -95,8 +98,9 @@ class DenseEngine:
     @staticmethod
     def suits(problem: Problem) -> bool:
         """While the matrix stays in the cache; and where lists do badly: one link a level, with searches or ties."""
-        if problem.n_objects <= MOST or problem.alpha > 0.0 or problem.given is None:
-            return problem.n_objects <= MOST
+        n = problem.n_objects
+        if n <= MOST_GIVEN or problem.given is None or (n > MOST and problem.alpha > 0.0):
+            return n <= MOST
         return not problem.criterion.reducible or _many_are_equal(problem.given)
 
     @classmethod
