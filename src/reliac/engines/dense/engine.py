@@ -23,8 +23,11 @@ from ..compiled.rules import make_rules
 from .filling import close_square, padded_width
 from .levels import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps, advance, join_groups, search_all
 
-#: Up to so many objects this engine is the quickest.
+#: Up to so many objects this engine is the quickest ...
 MOST = 2000
+
+#: ... or so many, where distances are given: lists need no copy of them.
+MOST_GIVEN = 1500
 
 #: Compiled code returns to Python after so many numbers were read: for progress and Ctrl-C.
 NUMBERS_BEFORE_PAUSE = 2**27
@@ -93,9 +96,9 @@ class DenseEngine:
     @staticmethod
     def suits(problem: Problem) -> bool:
         """While the matrix stays in the cache; and where lists do badly: one link a level, with searches or ties."""
-        objects = problem.objects
-        if problem.n_objects <= MOST or problem.alpha > 0.0 or not isinstance(objects, Distances):
-            return problem.n_objects <= MOST
+        n, objects = problem.n_objects, problem.objects
+        if n <= MOST_GIVEN or not isinstance(objects, Distances) or (n > MOST and problem.alpha > 0.0):
+            return n <= MOST
         return not problem.criterion.reducible or _many_are_equal(objects.matrix)
 
     @staticmethod

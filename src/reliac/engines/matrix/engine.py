@@ -91,6 +91,7 @@ class MatrixEngine(ListEngine):
         self.rows_read = 0  # since the last contraction
         self.extra_rows = 0  # of these, beyond one for each cluster
         self.sums = [np.empty(ROWS * n) for _ in range(self.threads)]
+        self.rows = [np.empty(ROWS * n) for _ in range(self.threads)]  # of bounds: the last that a thread has searched
 
     def _base(self, problem: Problem) -> tuple[NDArray[Any], bool]:
         """Return the matrix to read, and whether its entries still have to be squared."""
@@ -195,7 +196,9 @@ class MatrixEngine(ListEngine):
 
     def _search_and_push(self, slots: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill the lists of new clusters, and enter the clusters into the lists of others that they belong to."""
-        limit = np.where(np.isin(columns, slots), -np.inf, self.lists.radius[columns])
+        is_new = np.zeros(len(self.leader), bool)
+        is_new[slots] = True
+        limit = np.where(is_new[columns], -np.inf, self.lists.radius[columns])
         all_failed, entered = [], np.zeros(len(columns), bool)
         for start in range(0, len(slots), ROWS * self.threads):
             some = slots[start : start + ROWS * self.threads]
@@ -234,7 +237,8 @@ class MatrixEngine(ListEngine):
         space, packed, items = self.space, pack_columns(self.space, columns), len(self.space.factor)
         n_chunks = -(-len(limit) // CHUNK)
         failed = [np.zeros(len(piece), bool) for piece in pieces]
-        rows = [np.empty((min(n_rows, len(piece)), len(columns))) for piece in pieces]
+        counts = [min(n_rows, len(piece)) for piece in pieces]
+        rows = [room[: c * len(columns)].reshape(c, -1) for c, room in zip(counts, self.rows, strict=False)]
         hits = [np.empty((len(row), n_chunks), bool) for row in rows]
 
         def share(k: int) -> int:

@@ -217,7 +217,7 @@ def search_rows(space, lists, nodes, slots, columns, sums, rows, length, tie_fac
             lower_bounds(space, some[k], columns, sums[k], row)
             near[:] = np.inf
             if len(row) > ENOUGH_TO_SAMPLE:  # where few are left, a list of all of them is worth more
-                sample_run(row, k % EVERY * EIGHTH, 0, -1, near, place)
+                sample_run(row, some[k] % EVERY * EIGHTH, 0, -1, near, place)
             bound[:], place[:] = near[SAMPLED - 1], -1
             scan_values(row, 0, -1, bound, place)
             failed[start + k] = fill_list(space, lists, nodes, some[k], columns.slots, place, bound[length], tie_factor)
