@@ -1,10 +1,11 @@
-"""The formulas of :mod:`reliac.algorithm.criteria`, compiled as they stand, and Euclidean distances of all pairs."""
+"""Formulas of criteria and of condensed matrices, compiled as they stand, and Euclidean distances of all pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...algorithm.criteria import Criterion, distance_from_sums, equal_shares
+from ...input import condensed
 from .loading import bare_inlined, compiled, inside
 
 #: How stored numbers are reduced when clusters join (the smallest distance has an engine of its own).
@@ -13,6 +14,9 @@ MAXIMUM, ADD = range(2)
 #: Weights are above zero: a check for that would keep loops from vector instructions.
 from_sums = bare_inlined(distance_from_sums)
 shares_of_parts = inside(equal_shares)
+
+#: Where the row of an object begins in a condensed matrix.
+row_start = bare_inlined(condensed.row_start)
 
 
 def reduction_of(criterion: Criterion) -> int:

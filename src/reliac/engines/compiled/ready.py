@@ -20,7 +20,7 @@ from ...files import cache_folder, write_atomically
 
 #: The package, and those of its folders and files whose functions are compiled.
 PACKAGE = Path(__file__).parents[2]
-SOURCES = ("engines", "algorithm")
+SOURCES = ("engines", "algorithm", "input")
 
 #: The file of ours in a folder of Numba's cache.
 STAMP = "reliac.stamp"

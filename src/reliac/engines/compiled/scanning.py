@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .formulas import row_start
 from .loading import bare, bare_inside, compiled
 from .sorting import insert
 
@@ -54,7 +55,7 @@ def sample_rows(base, n, first, stop, bound, place):
     """
     last = bound.shape[1] - 1
     for i in range(first, stop):
-        at = n * i - i * (i + 1) // 2
+        at = row_start(n, i)
         values = base[at : at + n - i - 1]
         sample_run(values, i % EVERY * EIGHTH, i + 1, -1, bound[i], place[i])
         if i % EVERY:
@@ -129,7 +130,7 @@ def scan_condensed(base, n, first, stop, length, bound, place, count, limit):
     too high costs time only, and the smallest ``length`` entries are below all of them.
     """
     for i in range(first, stop):
-        at = n * i - i * (i + 1) // 2
+        at = row_start(n, i)
         values, others = base[at : at + n - i - 1], limit[i + 1 :]
         for start in range(0, len(values), CHUNK):
             own, chunk, limits, hits = limit[i], values[start : start + CHUNK], others[start : start + CHUNK], 0

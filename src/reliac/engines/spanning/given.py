@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
+from ..compiled.formulas import row_start
 from ..compiled.loading import bare
 from ..compiled.nearest import nearest_entries
 from .forest import Edges, Forest, Twins, most_edges
@@ -132,7 +133,7 @@ def list_edges(bound, place, reach, i, j, weight):
 def reduce_rows_to_smallest(base, n, square, label, first, stop, smallest):
     """Keep the smallest entry (i, j), first <= i < stop, j > i, of every two components. Cost: one pass."""
     for i in range(first, stop):
-        at = i * n + i + 1 if square else n * i - i * (i + 1) // 2
+        at = i * n + i + 1 if square else row_start(n, i)
         values, places, row = base[at : at + n - i - 1], label[i + 1 :], smallest[label[i]]
         for j in range(len(values)):
             if values[j] < row[places[j]]:
@@ -148,7 +149,7 @@ def pairs_of_links(base, n, square, links, members, start, pairs, weight):
         for x in members[start[a] : start[a + 1]]:
             for y in members[start[b] : start[b + 1]]:
                 i, j = min(x, y), max(x, y)
-                value = base[i * n + j] if square else base[n * i - i * (i + 1) // 2 + j - i - 1]
+                value = base[i * n + j] if square else base[row_start(n, i) + j - i - 1]
                 if value == links.weight[k]:
                     if count < len(weight):
                         pairs[count, 0], pairs[count, 1], weight[count] = i, j, value

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
+from ..compiled.formulas import row_start
 from ..compiled.loading import bare_inlined, compiled
 from ..compiled.scanning import CHUNK
 from .forest import Edges, Twins, as_edges, most_edges
@@ -42,7 +43,7 @@ def load_row(condensed, n, v, row):
         row[x] = condensed[place]
         place += n - x - 2
     row[v] = 0
-    start = n * v - v * (v + 1) // 2
+    start = row_start(n, v)
     row[v + 1 :] = condensed[start : start + n - v - 1]
 
 
