@@ -40,7 +40,7 @@ def nearest_entries(
         some = slice(at, min(at + ROWS, n))
         (found, found_place, count), (near, near_place) = _room(1, some.stop - at, base.dtype)
         scan_square(base, n, at, length + 1, found[0], found_place[0], count[0], near[0], near_place[0])
-        sort_found(found, found_place, count, near[0, :, -1], near_place[0, :, -1], bound[some], place[some])
+        sort_found(found, found_place, count, near[0], near_place[0], bound[some], place[some], 0, some.stop - at)
 
     in_threads(share, range(0, n, ROWS))
     return bound, place
@@ -63,12 +63,9 @@ def _nearest_condensed(
         t = k % threads
         scan_condensed(base, n, cuts[k], cuts[k + 1], length, found[t], found_place[t], count[t], limit)
 
-    def sort(at: int) -> None:
-        some = slice(at, at + OBJECTS)
-        sort_found(
-            found[:, some], found_place[:, some], count[:, some], near[0, some, -1], near_place[0, some, -1],
-            bound[some], place[some],
-        )  # fmt: skip
+    def sort(at: int) -> None:  # whole arrays are passed: parts of them would be another type to compile for
+        stop = min(at + OBJECTS, n)
+        sort_found(found, found_place, count, near[0], near_place[0], bound, place, at, stop)
 
     for start in range(0, parts, threads):
         in_threads(sample, range(start, start + threads))

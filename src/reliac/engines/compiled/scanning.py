@@ -165,21 +165,21 @@ def merge_scans(bound, place, other_bound, other_place):
 
 
 @bare
-def sort_found(found, found_place, count, limit, limit_place, bound, place):
-    """Sort what several threads have found into ``bound`` and ``place``, of which the last tells how far they reach.
+def sort_found(found, found_place, count, near, near_place, bound, place, first, stop):
+    """Sort what threads have found of objects ``first`` to ``stop`` into ``bound`` and ``place``.
 
-    ``found``, ``found_place`` (threads, objects, room), ``count`` (threads, objects). Everything that is not among the
-    entries of an object but its last is at least as far as that one: the first of those left out, or the limit.
+    ``found``, ``found_place`` (threads, objects, room), ``count`` (threads, objects). The last entry of an object tells
+    how far the others reach, all that are nearer: it is the first of those left out, or the limit from the sample.
     """
     last = bound.shape[1] - 1
-    for x in range(len(bound)):
+    for x in range(first, stop):
         bound[x, :], place[x, :] = np.inf, -1
         for t in range(len(found)):
             for e in range(count[t, x]):
                 if found[t, x, e] < bound[x, last]:
                     insert(bound[x], place[x], 0, last, found[t, x, e], np.int64(found_place[t, x, e]))
         if place[x, last] < 0:
-            bound[x, last], place[x, last] = limit[x], limit_place[x]
+            bound[x, last], place[x, last] = near[x, SAMPLED - 1], near_place[x, SAMPLED - 1]
 
 
 @compiled

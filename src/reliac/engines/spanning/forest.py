@@ -56,7 +56,8 @@ def absorb(i, j, weight, leader, reach, hook, out):
         while stop < len(i) and weight[stop] == w:
             side[stop, 0], side[stop, 1] = top(leader, i[stop]), top(leader, j[stop])
             stop += 1
-        for e in range(start, stop):  # both open: join, and stay open
+        # case 1: both components are open. All their edges as light as this are known: join, and stay open.
+        for e in range(start, stop):
             a, b = side[e]
             if a != b and reach[a] > w and reach[b] > w:
                 out[count] = e
@@ -64,11 +65,13 @@ def absorb(i, j, weight, leader, reach, hook, out):
                 a, b = top(leader, a), top(leader, b)
                 unite(leader, a, b)
                 reach[min(a, b)] = min(reach[a], reach[b])
-        for e in range(start, stop):  # one closed: note where the open one would hook on, -2 for several places
+        # case 2: one is closed. Note which one the open component would hook on to; -2: there are several.
+        for e in range(start, stop):
             a, b = side[e]
             if a != b and (reach[a] > w) != (reach[b] > w):
                 opened, closed = (top(leader, a), b) if reach[a] > w else (top(leader, b), a)
                 hook[opened] = closed if hook[opened] == -1 or hook[opened] == closed else -2
+        # case 2a: it is one only. Its edges of this weight are in some minimum spanning tree: note them all.
         for e in range(start, stop):
             a, b = side[e]
             if a == b or (reach[a] > w) == (reach[b] > w):
@@ -77,6 +80,8 @@ def absorb(i, j, weight, leader, reach, hook, out):
             if hook[opened] >= 0:
                 out[count] = e
                 count += 1
+        # case 2b: join to the one. Case 2c: of several, lighter edges may link them unseen, so close and wait.
+        # case 3: both are closed. Lighter edges between them may be missing: nothing is done.
         for e in range(start, stop):
             for s in range(2):
                 r = side[e, s]
