@@ -22,7 +22,7 @@ def check_jobs(n_jobs: Any) -> None:
         raise ValueError(
             explain(
                 option("n_jobs", n_jobs),
-                "None, a positive number, or -1 for all cores",
+                "a positive number, or -1 for all cores",
                 "leave it out for the default",
             )
         )

@@ -432,6 +432,22 @@ def test_the_choice_does_not_depend_on_what_the_process_did_before(tmp_path):
         assert done.stdout.split() == wanted
 
 
+@pytest.mark.parametrize("engine", ["dense", "matrix"])
+@pytest.mark.parametrize("metric", ["mahalanobis", "seuclidean"])
+def test_compiled_code_is_loaded_with_made_up_objects_whatever_the_metric_needs(engine, metric, monkeypatch):
+    monkeypatch.setattr("reliac.engines.compiled.loading._loaded", set())
+    X = np.random.default_rng(0).normal(size=(300, 30))
+    X[:200, 0] = 0.0  # the first rows alone have no variance here, and are too few for a covariance
+    tree, literal = (reliac.cluster(X, "average", metric=metric, engine=name) for name in (engine, "literal"))
+    assert np.allclose(tree.links["distance"], literal.links["distance"])
+
+
+def test_a_run_that_makes_no_level_does_not_count_as_compiled(tmp_path):
+    code = "import numpy as np, reliac; reliac.cluster(np.eye(30), 'single', engine='spanning', max_level=0)"
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "RELIAC_CACHE": str(tmp_path)})
+    assert not list(tmp_path.rglob("spanning-*"))
+
+
 def test_a_dense_run_that_pauses_goes_on_where_it_was(monkeypatch):
     at_once = reliac.cluster(blobs(2, n=300), "median", engine="dense")
     monkeypatch.setattr("reliac.engines.dense.engine.NUMBERS_BEFORE_PAUSE", 0)

@@ -69,11 +69,14 @@ def imports_of(name, path):
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or not node.level or id(node) in typing_only:
+        if not isinstance(node, ast.ImportFrom) or id(node) in typing_only:
             continue
-        base = package.split(".") if package else []
-        base = base[: len(base) - node.level + 1]
-        whole = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+        if not node.level and (node.module or "").split(".")[0] != "reliac":
+            continue
+        base = package.split(".") if package and node.level else []
+        base = base[: len(base) - node.level + 1] if node.level else base
+        module = node.module or "" if node.level else node.module.removeprefix("reliac").removeprefix(".")
+        whole = ".".join([*base, *module.split(".")]).strip(".")
         named = [f"{whole}.{alias.name}".strip(".") for alias in node.names]
         for target in named:
             yield (target if target in NAMES else whole), id(node) in at_start

@@ -1,7 +1,8 @@
 """The loop of the paper (Algorithm 1): levels, alpha, stopping. It does not know where the data lives.
 
-Engines that answer step by step use it as it stands. The fast engines run the same loop in compiled code
-(:mod:`reliac.engines.lists.levels`), because levels that join a single pair must not cost a round trip each.
+Engines that answer step by step use it as it stands. The fast engines run the same loop in compiled code (``levels.py``
+in the rooms ``lists`` and ``dense``, ``replay.py`` in ``spanning``), because levels that join a single pair must not
+cost a round trip each.
 """
 
 from __future__ import annotations

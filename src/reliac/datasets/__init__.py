@@ -77,7 +77,7 @@ def load(
     folder : where to look first; None for the folder that RELIAC_DATA names, if it is set. It has subfolders ``uci``,
         ``20news`` and ``vectors`` with the original files, packed with gzip or not
     download : whether to download what is neither there nor in the cache
-    progress : True or False for a line on standard error or none, None for one if that is a terminal, or a function
+    progress : True or False for a bar on standard error or none, None for one if that is a terminal, or a function
         that gets a :class:`Received` with every piece
     timeout : seconds to wait for an answer
     attempts : how often to ask a server that is busy, slow or breaks off

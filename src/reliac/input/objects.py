@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithm.criteria import Criterion
-from ..errors import explain
+from ..errors import InvariantError, explain
 from . import condensed
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
@@ -53,6 +53,10 @@ class Objects(ABC):
     @abstractmethod
     def subset(self, objects: NDArray[np.intp]) -> Self:
         """Return some of the objects, with their names."""
+
+    @abstractmethod
+    def made_up(self, count: int) -> Self:
+        """Return so many objects of the same kind and number type with values that mean nothing."""
 
     @abstractmethod
     def data_fingerprint(self) -> str:
@@ -125,6 +129,10 @@ class Vectors(Objects):
         """Return some of the rows, with their names."""
         return replace(self, rows=self.rows[objects], names=None if self.names is None else self.names[objects])
 
+    def made_up(self, count: int) -> Self:
+        """Return points in a plane."""
+        return replace(self, rows=np.random.default_rng(0).random((count, 2)), names=None)
+
     def data_fingerprint(self) -> str:
         """Return a hash of the values; see :func:`reliac.input.fingerprints.vectors_fingerprint`."""
         return vectors_fingerprint(self.rows)
@@ -188,6 +196,14 @@ class Distances(Objects):
         names = None if self.names is None else self.names[objects]
         return replace(self, matrix=condensed.subset(self.matrix, self.n, objects), names=names)
 
+    def made_up(self, count: int) -> Self:
+        """Return the distances of points on a line, in a matrix of the same form and type."""
+        matrix = np.abs(np.subtract.outer(np.arange(count) ** 2, np.arange(count) ** 2)).astype(self.matrix.dtype)
+        if self.matrix.ndim == 1:
+            matrix = condensed.to_condensed(matrix, count)
+        matrix.flags.writeable = self.matrix.flags.writeable
+        return replace(self, matrix=matrix, names=None)
+
     def data_fingerprint(self) -> str:
         """Return a hash of the values; see :func:`reliac.input.fingerprints.distances_fingerprint`."""
         return distances_fingerprint(self.matrix, self.n)
@@ -231,7 +247,7 @@ class Distances(Objects):
 def rows_of(objects: Objects) -> Any:
     """Return the table of vectors, for engines that have refused every other kind."""
     if not isinstance(objects, Vectors):
-        raise TypeError(f"an engine for vectors was given {type(objects).__name__}: please report this")
+        raise InvariantError(f"an engine for vectors was given {type(objects).__name__}: please report this")
     return objects.rows
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..algorithm.criteria import Criterion, get_criterion
 from ..errors import explain, option
 from .fingerprints import function_fingerprint
-from .metrics import EUCLIDEAN, MetricLike, canonical_metric
+from .metrics import EUCLIDEAN, MetricLike, canonical_metric, squares_of
 from .numbers import check_unmasked
 from .objects import Objects, make_objects
 from .options import Stop, check_number, check_stop
@@ -81,6 +81,20 @@ class Problem:
     def subset(self, objects: NDArray[np.intp], stop: Stop) -> Problem:
         """Return the problem of some of the objects."""
         return replace(self, objects=self.objects.subset(objects), weights=self.weights[objects], stop=stop)
+
+    def made_up(self, count: int) -> Problem:
+        """Return a problem of so many objects that runs through the same compiled code: of the same kind, made up.
+
+        The user's own rows may be too few for the metric to compare them, and the metric may be a slow function.
+        """
+        plain = self.metric == "precomputed" or squares_of(self.metric)
+        return replace(
+            self,
+            objects=self.objects.made_up(count),
+            metric=self.metric if plain else EUCLIDEAN[0],
+            weights=self.weights[:count],
+            stop=Stop(),
+        )
 
     def fingerprint(self) -> str:
         """Return a hash of the data and of everything that shapes the tree."""

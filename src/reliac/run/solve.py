@@ -96,7 +96,7 @@ def run(
         report(Progress(history.last_level, left, n, stop.n_clusters, seconds))
 
     engine = choice.engine(problem, n_jobs)
-    if not history.batches and engine.name != "literal":  # which is to find the links of equal rows itself
+    if not history.batches and engine.name != "literal":  # the reference gets no help with equal rows
         links = first_links(problem)
         if len(links.p):
             # Parts of equal size are halved again and again, which is exact. Joining k parts at once divides by k,

@@ -97,8 +97,8 @@ class Watch(event.Listener if event else object):  # type: ignore[misc]
 
     Ctrl-C inside the compiler may be lost, or leave half a function behind. So in the main thread it waits until the
     function at hand is done, and other threads stop there; there are many, each compiled while those that call it are.
-    One watch a thread is enough: those inside another hear nothing. Nor do they hear of threads that a run deals work
-    out to; what is compiled there takes less than a moment.
+    A watch inside another one of the same thread does nothing. What a run's own worker threads compile is not
+    reported: it is short.
     """
 
     def __init__(self, engine: str) -> None:

@@ -28,10 +28,11 @@ STAMP = "reliac.stamp"
 
 @cache
 def stamp() -> str:
-    """Return a hash that changes when a source of kernels does: of the names, sizes and times of all these files."""
-    files = sorted(path for folder in SOURCES for path in (PACKAGE / folder).rglob("*.py"))
-    facts = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()
+    """Return a hash that changes when a source of kernels does: of the names and contents of all these files."""
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in SOURCES for path in (PACKAGE / folder).rglob("*.py")):
+        digest.update(str(path).encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def renew(folder: str) -> None:
@@ -40,8 +41,8 @@ def renew(folder: str) -> None:
     with contextlib.suppress(OSError):
         if mark.exists() and mark.read_text() == stamp():
             return
-        for index in Path(folder).glob("*.nbi"):  # without its index no compiled function is found
-            index.unlink(missing_ok=True)
+        for kept in Path(folder).glob("*.nb[ic]"):  # Numba's files: indices and compiled functions
+            kept.unlink(missing_ok=True)
         write_atomically(mark, stamp())
 
 

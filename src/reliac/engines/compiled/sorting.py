@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .loading import bare_inlined, bare_inside, compiled, inside
+from .loading import bare_inside, compiled, inside
 
 
 @inside
@@ -18,7 +18,7 @@ def some_of(values, which):
     return result
 
 
-@bare_inlined
+@bare_inside
 def insert(values, items, first, e, value, item):
     """Enter a value and its item into sorted ones that begin at ``first``; place ``e``, the last, is free or lost."""
     while e > first and values[e - 1] > value:

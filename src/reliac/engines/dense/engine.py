@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ...algorithm.contract import Batch
 from ...algorithm.links import Groups, Links
 from ...input.objects import Distances, rows_of
-from ...input.options import Stop
 from ...input.problem import Problem
 from ..compiled.formulas import euclidean_square, reduction_of
 from ..compiled.loading import FEW, load
@@ -135,8 +134,8 @@ def _load(problem: Problem) -> None:
         return
 
     def run_few() -> None:
-        euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)  # whatever this problem needs
-        for _ in DenseEngine(problem.subset(np.arange(FEW), Stop())).levels(0):
+        euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)
+        for _ in DenseEngine(problem.made_up(FEW)).levels(0):
             pass
 
     load(DenseEngine.name, "", run_few)

@@ -235,7 +235,7 @@ def reduce_groups(row, parts, bounds, factors, largest):
 def renew_rows(square, steps, parts, bounds, factors, tie_factor):
     """Reduce the columns of groups in every row, and search it, if it has to be, while it is in the cache.
 
-    Pairs of groups are summed rows first for the upper half; the lower half takes the same bits.
+    The number of two groups is taken from the row of the earlier one, so that both sides have the same bits.
     """
     stored, width, groups, g = square.stored, steps.counters[WIDTH], len(bounds) - 1, 0
     largest, pairs = square.reduction == MAXIMUM, len(parts) == 2 * groups

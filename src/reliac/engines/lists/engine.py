@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch, TooManyTies
 from ...algorithm.links import Groups, Links
-from ...input.options import Stop
 from ...input.problem import Problem
 from ...machine import free_memory, n_threads
 from ..compiled.loading import FEW, Watch, load
@@ -136,7 +135,7 @@ class ListEngine:
     def _load(self) -> None:
         """Load the compiled code with a few objects, so that a run is not held up by it later."""
         if self.problem.n_objects > FEW:
-            few = type(self)(self.problem.subset(np.arange(FEW), Stop()), 1)
+            few = type(self)(self.problem.made_up(FEW), 1)
             load(self.name, self.problem.objects.number_type, few.run_all)
 
     def run_all(self) -> None:
@@ -261,7 +260,7 @@ class ListEngine:
     def set_list(self, r: int, slots: NDArray[np.int64], distances: NDArray[np.float64], radius: float) -> None:
         """Replace a list.
 
-        Of very many at distance 0 the first is enough where all reliable links are taken, or one: they are each other's
+        If very many are at distance 0, the first is enough where a level takes all links, or one: they are each other's
         nearest, and joining them pair by pair in order means joining each to the first. Not so of given distances, and
         of those a function makes: there what is at distance 0 of the same need not be at distance 0 of each other.
         """

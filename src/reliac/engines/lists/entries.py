@@ -21,7 +21,8 @@ LIST_LENGTH = 16
 Lists = namedtuple("Lists", "nodes distances start count room radius best")
 Nodes = namedtuple("Nodes", "parent slot_of node_of following mark object_of")
 
-#: Columns of Nodes.following: whom a cluster follows, who else does so, and the first of those who follow it; -1: none.
+#: Columns of Nodes.following; -1 is none. TARGET: whom a cluster follows, its nearest neighbour. AFTER, BEFORE: its
+#: neighbours in the list of all who follow that one. FIRST: the first of those who follow the cluster itself.
 TARGET, AFTER, BEFORE, FIRST = range(4)
 
 #: What one step hands to the next. ``touched``: clusters whose nearest neighbour may have changed. ``searched``: those

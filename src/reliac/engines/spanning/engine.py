@@ -20,6 +20,7 @@ from ...machine import n_threads
 from ..compiled.loading import Watch, note_loaded
 from .edges import memory_of_edges, spanning_edges, star_edges
 from .forest import Edges
+from .given import SCANNED_AT_ONCE
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
 #: Compiled code returns to Python after it has looked at so many edges: for progress and Ctrl-C.
@@ -69,7 +70,6 @@ class SpanningEngine:
         """Find the edges, then replay the levels on them; say so if the code for it must be compiled."""
         with Watch(self.name):
             yield from self._levels(level)
-        note_loaded(self.name)
 
     def _levels(self, level: int) -> Iterator[Batch]:
         problem, stop = self.problem, self.problem.stop
@@ -89,6 +89,8 @@ class SpanningEngine:
             if new.stop > new.start:
                 links = Links(state.p[new], state.q[new], state.distance[new])
                 yield Batch(state.level[new], links, state.pair[new])
+        if problem.n_objects <= SCANNED_AT_ONCE:  # larger inputs use other code, which tells nothing of small ones
+            note_loaded(self.name)
 
 
 def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:

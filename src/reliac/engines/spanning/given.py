@@ -18,14 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
+from ...machine import n_threads
 from ..compiled.formulas import row_start
 from ..compiled.loading import bare
 from ..compiled.nearest import nearest_entries
 from .forest import Edges, Forest, Twins, most_edges
 from .prim import edges_of_matrix
 
-#: Fewer objects than this are scanned by Prim's rule at once.
-FEW_OBJECTS = 1000
+#: Up to so many objects are scanned by Prim's rule at once.
+SCANNED_AT_ONCE = 1500
 
 #: Neighbours of every object that the first pass keeps.
 NEIGHBOURS = 12
@@ -38,13 +39,15 @@ ROWS = 512
 
 
 def memory_of_given(n: int) -> int:
-    """Estimate the bytes: a few numbers of every object, and the small matrix (two threads have one each)."""
-    return 1200 * n + (32 * (n // OBJECTS_OF_COMPONENT) ** 2 if n >= FEW_OBJECTS else 0)
+    """Estimate the bytes: what every thread finds of every object, and a small matrix for each thread, and two more."""
+    threads = n_threads(None)
+    matrices = (threads + 2) * 8 * (n // OBJECTS_OF_COMPONENT) ** 2
+    return (500 * threads + 400) * n + (matrices if n > SCANNED_AT_ONCE else 0)
 
 
 def edges_of_given(given: NDArray[Any], n: int, threads: int) -> tuple[Edges, Twins | None]:
     """Return all edges that are in some minimum spanning tree of square or condensed distances."""
-    if n < FEW_OBJECTS:
+    if n <= SCANNED_AT_ONCE:
         return edges_of_matrix(given, n)
     base = np.ascontiguousarray(given.T if given.flags.f_contiguous else given).reshape(-1)
     with ThreadPoolExecutor(threads) as pool:

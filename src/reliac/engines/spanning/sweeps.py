@@ -2,7 +2,7 @@
 
 A first sweep lists for each row its nearest rows: products give lower bounds, whatever is not selected is at least as
 far as the smallest bound left out. What the lists prove is joined. The components that are left have many rows each
-(a small one finds its way out through its lists), so there are few of them, and a second sweep can afford a table with
+(the lists of a small one have rows outside it), so there are few of them, and a second sweep can afford a table with
 the smallest product of every pair of components. Pairs that may matter by that table are measured exactly.
 At most two sweeps, whatever the data; the second one only reads what does not belong to the largest component.
 """
