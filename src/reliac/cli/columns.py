@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, unknown_name
+from ..input.condensed import count_objects
 from ..input.distances import agreeing_names
 from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_number, titles_as_names
 
@@ -155,8 +155,8 @@ def _as_distances(table: Table, titled: bool) -> Table:
     if rows == columns:
         titles = titles_as_names(table.columns) if titled else None
         return replace(table, names=agreeing_names(table.names, titles))
-    condensed = table.labels is None and table.weights is None and 1 in (rows, columns)
-    if condensed and math.isqrt(8 * rows * columns + 1) ** 2 == 8 * rows * columns + 1:
+    one_line = table.labels is None and table.weights is None and 1 in (rows, columns)
+    if one_line and count_objects(rows * columns) is not None:
         return Table(table.numbers.ravel(), ())
     return table
 

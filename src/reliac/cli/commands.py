@@ -16,6 +16,7 @@ from ..api import cluster
 from ..errors import Interrupted, explain
 from ..evaluate import compare_strategies
 from ..files import delimited
+from ..input.condensed import count_objects
 from ..input.numbers import Names
 from ..input.options import check_count, check_number
 from ..tree.clustertree import ClusterTree
@@ -210,7 +211,7 @@ def _make_tree(asked: Asked, **fixed: Any) -> Result:
         else:
             table = _read(asked, stream)
     if table is not None:
-        n = len(table.numbers) if table.numbers.ndim == 2 else (1 + math.isqrt(1 + 8 * table.numbers.size)) // 2
+        n = len(table.numbers) if table.numbers.ndim == 2 else count_objects(table.numbers.size) or 0
         _check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
         tree = cluster(table.numbers, weights=table.weights, names=table.names, **_run_options(asked) | fixed)
         result = Result(tree, table.labels)

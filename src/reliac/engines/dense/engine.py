@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
 from ...algorithm.links import Groups, Links
+from ...input.metrics import Squares, squares_of
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
 from ..compiled.formulas import euclidean_square, reduction_of
@@ -81,7 +82,7 @@ class DenseEngine:
         problem, n, stored = self.problem, self.problem.n_objects, self.square.stored
         if problem.objects.are_points(problem.metric):
             vectors = rows_of(problem.objects)
-            root = problem.metric == "euclidean" and not problem.criterion.geometric
+            root = squares_of(problem.metric) is Squares.ROOTED and not problem.criterion.geometric
             euclidean_square(np.ascontiguousarray(vectors.T, np.float64), stored, width, root)
         else:
             stored.reshape(n, width)[:, :n] = problem.base_distances()

@@ -33,6 +33,10 @@ SMALL = 2048
 #: Vectors of at most this many dimensions may be searched by a k-d tree.
 FEW_DIMENSIONS = 10
 
+#: With more objects than this in 5 dimensions a k-d tree is faster than products, and with each further dimension it
+#: takes so many times more (measured: the two are equally fast there).
+OBJECTS_FOR_A_TREE, MORE_A_DIMENSION = 50_000, 2.2
+
 
 def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]:
     """Return all edges that are in some minimum spanning tree of the objects, but for links of twins."""
@@ -64,8 +68,7 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
         euclidean_square(columns, square.reshape(-1), n, kind == Squares.ROOTED)
         return edges_of_matrix(square, n)[0]
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        # the bound was measured: below, products are faster
-        if kind != Squares.UNIT and d <= FEW_DIMENSIONS and n > 50_000 * 2.2 ** (d - 5):
+        if kind != Squares.UNIT and d <= FEW_DIMENSIONS and n > OBJECTS_FOR_A_TREE * MORE_A_DIMENSION ** (d - 5):
             from .boruvka import edges_of_points
 
             return edges_of_points(rows, kind, pool, threads)
