@@ -104,7 +104,7 @@ def edge_set(edges):
 @pytest.mark.parametrize("number", [np.float32, np.float64])
 @pytest.mark.parametrize("largest", [3, 30, 1000, 10**6])
 def test_components_of_given_distances_have_the_edges_of_prims_scan(monkeypatch, largest, number, threads):
-    monkeypatch.setattr(given, "FEW_OBJECTS", 2)
+    monkeypatch.setattr(given, "SCANNED_AT_ONCE", 1)
     rng = np.random.default_rng(largest)
     found = 0
     for n in (40, 90, 250):

@@ -13,6 +13,7 @@ from scipy.spatial.distance import pdist, squareform
 import reliac
 from problems import GEOMETRIC, blobs
 from reliac.algorithm.criteria import CRITERIA
+from reliac.errors import InvariantError
 from reliac.input.objects import Distances, Vectors, make_objects, rows_of
 
 X = blobs(0, n=9, d=3)
@@ -198,7 +199,7 @@ def test_only_vectors_have_rows_for_an_engine():
     assert rows_of(VECTORS["dense"]) is X
     assert VECTORS["sparse"].sparse
     assert not VECTORS["dense"].sparse
-    with pytest.raises(TypeError, match="Distances: please report"):
+    with pytest.raises(InvariantError, match="Distances: please report"):
         rows_of(DISTANCES["square"])
 
 
