@@ -84,3 +84,70 @@ def test_optimal_ordering_works_for_sparse_rows_frames_and_functions():
     ):
         wanted = hierarchy.linkage(X, "average", known, optimal_ordering=True)
         np.testing.assert_allclose(reliac.linkage(data, "average", metric, optimal_ordering=True), wanted, rtol=1e-9)
+
+
+# --- the other names that SciPy and fastcluster have ---
+
+
+@pytest.mark.parametrize("method", CRITERIA)
+def test_every_criterion_is_a_function_as_in_scipy_and_fastcluster(method):
+    X = blobs(5, n=40)
+    for data in (X, pdist(X)):
+        np.testing.assert_allclose(getattr(reliac, method)(data), getattr(hierarchy, method)(data), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["single", "ward", "centroid", "median"])
+def test_linkage_vector_takes_the_arguments_of_fastcluster_and_gives_the_matrix_of_the_vectors(method):
+    X = blobs(6, n=40)
+    np.testing.assert_allclose(reliac.linkage_vector(X, method), hierarchy.linkage(X, method), rtol=1e-9)
+    given = reliac.linkage_vector(X.tolist(), method=method, metric="euclidean", extraarg=None)
+    np.testing.assert_array_equal(given, reliac.linkage_vector(X, method))
+
+
+def test_linkage_vector_of_single_takes_other_metrics():
+    X = blobs(6, n=40)
+    theirs = hierarchy.linkage(X, "single", "cityblock")
+    np.testing.assert_allclose(reliac.linkage_vector(X, "single", "cityblock"), theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[0.0], [1.0]], "average"), "method='average' of vectors alone.*Allowed: single, ward, .*Next: use reliac"),
+        (([1.0, 2.0, 3.0],), "condensed matrix.*Allowed: vectors.*Next: use reliac.linkage"),
+        (([[0.0], [1.0]], "single", "minkowski", 3), "extraarg.*Allowed: extraarg=None.*Next: pass the metric"),
+    ],
+)
+def test_what_linkage_vector_cannot_do_is_refused_in_three_parts(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        reliac.linkage_vector(*arguments)
+
+
+# --- other names of criteria and options ---
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"), [("upgma", "average"), ("WPGMA", "weighted"), ("upgmc", "centroid"), ("wpgmc", "median")]
+)
+def test_the_names_of_biology_mean_the_same_criteria(alias, name):
+    X = blobs(7, n=30)
+    tree = reliac.cluster(X, alias)
+    assert tree.parameters["criterion"] == name
+    np.testing.assert_array_equal(tree.links, reliac.cluster(X, name).links)
+    np.testing.assert_array_equal(reliac.linkage(X, alias), reliac.linkage(X, name))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "average"}, r"cluster\(\) got method.*Allowed: the name 'criterion'.*write criterion='average'"),
+        ({"linkage": "ward"}, r"cluster\(\) got linkage.*Next: write criterion='ward'"),
+        ({"affinity": "cosine"}, "write metric='cosine'"),
+        ({"distance_threshold": 2.0}, "write max_distance=2.0"),
+        ({"sample_weight": [1.0, 1.0]}, "write weights="),
+        ({"n_cluster": 2}, r"Unknown option of cluster\(\) 'n_cluster'.*did you mean 'n_clusters'"),
+    ],
+)
+def test_the_options_of_other_libraries_are_answered_with_ours(options, message):
+    with pytest.raises(TypeError, match=message):
+        reliac.cluster([[0.0], [1.0]], **options)

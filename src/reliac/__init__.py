@@ -10,6 +10,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "cluster": "api",
     "linkage": "api",
+    "linkage_vector": "linkages",
+    "single": "linkages",
+    "complete": "linkages",
+    "average": "linkages",
+    "weighted": "linkages",
+    "centroid": "linkages",
+    "median": "linkages",
+    "ward": "linkages",
     "load": "api",
     "ClusterTree": "tree.clustertree",
     "DatasetError": "errors",
@@ -35,6 +43,14 @@ if TYPE_CHECKING:
     from .errors import NotEuclideanWarning as NotEuclideanWarning
     from .estimators import ReliableAgglomerativeClustering as ReliableAgglomerativeClustering
     from .estimators import ReliableOutlierDetector as ReliableOutlierDetector
+    from .linkages import average as average
+    from .linkages import centroid as centroid
+    from .linkages import complete as complete
+    from .linkages import linkage_vector as linkage_vector
+    from .linkages import median as median
+    from .linkages import single as single
+    from .linkages import ward as ward
+    from .linkages import weighted as weighted
     from .run.history import Progress as Progress
     from .tree.clustertree import ClusterTree as ClusterTree
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Literal
+from inspect import signature
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .algorithm.criteria import get_criterion
+from .errors import refuse_unknown_options
 from .files import read_bytes
 from .input.metrics import MetricLike
 from .input.problem import make_problem
@@ -38,6 +40,7 @@ def cluster(
     n_jobs: int | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    **unknown: NoReturn,
 ) -> ClusterTree:
     """Cluster objects by merging, at every step, all pairs of clusters that are each other's nearest neighbour.
 
@@ -45,7 +48,8 @@ def cluster(
     ----------
     X : (n, d) array, pandas or polars frame, scipy sparse matrix; with ``metric="precomputed"`` a square (n, n)
         or condensed (n(n-1)/2,) matrix of distances.
-    criterion : "single", "complete", "average", "weighted", "centroid", "median" or "ward".
+    criterion : "single", "complete", "average", "weighted", "centroid", "median" or "ward"; also "upgma" (average),
+        "wpgma" (weighted), "upgmc" (centroid) and "wpgmc" (median).
     metric : the name of a metric that ``scipy.spatial.distance.pdist`` knows, a function of two vectors, or
         "precomputed". Centroid, median and ward need "sqeuclidean", "euclidean" or "precomputed", and take given
         distances as Euclidean ones.
@@ -79,6 +83,8 @@ def cluster(
     >>> tree.join_levels.tolist()  # the last object joins last: an outlier
     [1, 1, 1, 1, 3]
     """
+    if unknown:  # what a type checker refuses; a program that runs is told the right name
+        refuse_unknown_options("cluster", unknown, [*signature(cluster).parameters][1:-1])
     problem = make_problem(
         X,
         criterion,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -34,6 +34,28 @@ def unknown_name(kind: str, given: object, names: Iterable[str]) -> Message:
     near = get_close_matches(given.lower(), known, n=3, cutoff=0.5) if isinstance(given, str) else []
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "pick one of these names"
     return explain(f"Unknown {kind} {given!r}", ", ".join(known), hint)
+
+
+#: What scikit-learn, SciPy and others call the options of :func:`reliac.cluster`.
+FOREIGN_OPTIONS = {
+    "method": "criterion",
+    "linkage": "criterion",
+    "affinity": "metric",
+    "distance_threshold": "max_distance",
+    "sample_weight": "weights",
+}
+
+
+def refuse_unknown_options(function: str, given: Mapping[str, object], known: Iterable[str]) -> None:
+    """Refuse options that a function does not have; one that other libraries have is given its name here."""
+    for name, value in given.items():
+        ours = FOREIGN_OPTIONS.get(name)
+        if ours is None:
+            raise TypeError(unknown_name(f"option of {function}()", name, known))
+        shown = option(ours, value) if isinstance(value, (str, int, float)) else f"{ours}=..."
+        raise TypeError(
+            explain(f"{function}() got {name}, as other libraries call it", f"the name {ours!r}", f"write {shown}")
+        )
 
 
 def need(module: str, extra: str) -> Any:

@@ -28,7 +28,7 @@ FLOORS = [
     ["tree"],
     ["run"],
     ["api"],
-    ["estimators", "evaluate", "plots", "datasets"],
+    ["estimators", "evaluate", "linkages", "plots", "datasets"],
     ["cli", "reproduction"],
     ["__main__"],
 ]

@@ -139,11 +139,16 @@ _ROWS = (
 
 CRITERIA: dict[str, Criterion] = {row.name: row for row in _ROWS}
 
+#: What biologists call them, after Sneath and Sokal; in any mixture of small and capital letters.
+ALIASES = {"upgma": "average", "wpgma": "weighted", "upgmc": "centroid", "wpgmc": "median"}
+
 
 def get_criterion(name: object) -> Criterion:
-    """Return the row of a criterion by name."""
-    if isinstance(name, str) and name in CRITERIA:
-        return CRITERIA[name]
+    """Return the row of a criterion by name, or by another name that the field has for it."""
+    if isinstance(name, str):
+        known = ALIASES.get(name.lower(), name)
+        if known in CRITERIA:
+            return CRITERIA[known]
     raise ValueError(unknown_name("criterion", name, CRITERIA))
 
 
