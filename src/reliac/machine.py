@@ -56,3 +56,16 @@ def free_memory() -> int:
         limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
         free = min(free, limit - int(Path("/sys/fs/cgroup/memory.current").read_text()))
     return free
+
+
+def check_memory(size: int, what: str) -> None:
+    """Refuse to read or make what needs more bytes than are free; ``what`` says what it is."""
+    free = free_memory()
+    if size > free:
+        raise MemoryError(
+            explain(
+                f"{what} needs about {size / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free",
+                "what fits into the free memory",
+                "use a machine with more memory, or check whether the file is damaged",
+            )
+        )

@@ -488,6 +488,18 @@ def test_parquet_with_gaps_or_text_is_refused(tmp_path, column, message):
         read_table(str(tmp_path / "table.parquet"))
 
 
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".parquet", ".tsv.gz", ".json", ".reliac"])
+def test_a_damaged_array_file_under_any_name_is_told_in_three_parts(run, tmp_path, suffix):
+    plain, packed = saved(np.save, np.eye(9)), saved(np.savez_compressed, X=np.eye(9))
+    header_cut = plain.replace(b"'shape': (9, 9), }", b"'shape': ((((((((( ")
+    data_changed = packed[:100] + bytes(40) + packed[140:]
+    for content in (header_cut, data_changed, plain[:200], packed[:150], plain[:9], packed[:4]):
+        (tmp_path / f"t{suffix}").write_bytes(content)
+        said = run("cluster", tmp_path / f"t{suffix}", status=2).err
+        assert ". Allowed: " in said
+        assert ". Next: " in said
+
+
 # --- standard input ---
 
 

@@ -17,9 +17,11 @@ SOURCE = Path(__file__).parents[2] / "src" / "reliac"
 #: rooms that share a floor do not know each other.
 FLOORS = [
     ["errors"],
-    ["files", "machine", "input.condensed"],
+    ["machine", "input.condensed"],
+    ["files"],
     ["algorithm.criteria", "input.metrics"],
     ["input"],
+    ["formats"],
     ["algorithm"],
     ["engines.compiled", "engines.repeats"],
     ["engines.lists"],

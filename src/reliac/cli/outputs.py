@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import explain, unknown_name
-from ..files import check_target, delimited, write_atomically
+from ..files import check_target, delimited, explained, write_atomically
 from .terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -192,11 +192,14 @@ def write_output(content: bytes | str, target: str | None) -> None:
         write_atomically(str(target), content)
     elif sys.stdout is None:  # the shell closed it: nobody wants to read this
         return
-    elif isinstance(content, str):
-        sys.stdout.write(content)
     else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
+        with explained("Standard output cannot be written"):
+            if isinstance(content, str):
+                sys.stdout.write(content)
+            else:
+                sys.stdout.flush()
+                sys.stdout.buffer.write(content)
+            sys.stdout.flush()
 
 
 def picture(draw: Callable[[], Any], target: str) -> bytes:

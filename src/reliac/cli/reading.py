@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
+import os
+import stat
 import sys
-import zipfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,9 +16,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, need, unknown_name
-from ..files import check_source
+from ..errors import Message, explain, need, unknown_name
+from ..files import check_source, explained, path_of, read_all
+from ..formats.arrays import Archive, Unusable, read_array
 from ..input.numbers import Names
+from ..machine import check_memory
 from .columns import Choices, Sheet, Table, check_no_gaps, make_table
 from .delimited import read_delimited
 
@@ -67,11 +68,23 @@ def read_stream(stream: BinaryIO, source: str, file_format: str | None = None, c
 def opened(source: str) -> Iterator[BinaryIO]:
     """Open a path or standard input for reading bytes, unpacked; what cannot be rewound is read into memory."""
     if source == "-":
-        yield _unpacked(io.BytesIO(sys.stdin.buffer.read()), source)
+        with explained("Standard input cannot be read"):
+            if sys.stdin is None:
+                given = "Standard input is closed"
+                raise OSError(explain(given, "a path, or - for standard input", "name a file, or pipe something in"))
+            content = read_all(sys.stdin.buffer, called(source))
+        yield _unpacked(content, source)
         return
     check_source(source, "a path, or - for standard input")
-    with open(source, "rb") as file:
-        yield _unpacked(file if file.seekable() else io.BytesIO(file.read()), source)
+    told = explained(f"{path_of(source)} cannot be read")
+    with ExitStack() as stack:
+        with told:
+            file = stack.enter_context(open(source, "rb"))
+            about = os.fstat(file.fileno())
+            check_memory(about.st_size, f"The file {source}")
+            plain = file.seekable() and stat.S_ISREG(about.st_mode)  # a device may have no end
+            stream: BinaryIO = file if plain else read_all(file, source)
+        yield _unpacked(stream, source)
 
 
 def _unpacked(stream: BinaryIO, source: str) -> BinaryIO:
@@ -81,9 +94,14 @@ def _unpacked(stream: BinaryIO, source: str) -> BinaryIO:
     if start != GZIP:
         return stream
     try:
+        stream.seek(-4, os.SEEK_END)
+        check_memory(int.from_bytes(stream.read(4), "little"), called(source))  # its length, but for whole 4 GiB
+        stream.seek(0)
         with gzip.GzipFile(fileobj=stream) as packed:
-            return io.BytesIO(packed.read())
-    except (OSError, EOFError, zlib.error) as error:
+            return read_all(packed, called(source))
+    except MemoryError:
+        raise
+    except Exception as error:  # gzip and zlib have many kinds of errors for a damaged file
         raise ValueError(_unreadable(source, "gzip", error, "fetch or pack the file again")) from None
 
 
@@ -105,7 +123,7 @@ def called(source: str) -> str:
     return "Standard input" if source == "-" else source
 
 
-def _unreadable(source: str, kind: str, error: Exception, advice: str) -> str:
+def _unreadable(source: str, kind: str, error: Exception, advice: str) -> Message:
     return explain(f"{called(source)} cannot be read as {kind} ({error})", ", ".join(FORMATS), advice)
 
 
@@ -115,8 +133,12 @@ def _unreadable(source: str, kind: str, error: Exception, advice: str) -> str:
 def _read_parquet(stream: BinaryIO, source: str) -> Sheet:
     parquet, arrow = need("pyarrow.parquet", "parquet"), need("pyarrow", "parquet")
     try:
-        table = parquet.read_table(stream)
-    except (ValueError, OSError) as error:
+        whole = parquet.ParquetFile(stream)
+        check_memory(2 * 8 * whole.metadata.num_rows * whole.metadata.num_columns, called(source))
+        table = whole.read()
+    except MemoryError:
+        raise
+    except Exception as error:  # Arrow has many kinds of errors for a damaged file
         raise ValueError(
             _unreadable(source, "parquet", error, "check the file, or say what it is with --format")
         ) from None
@@ -142,20 +164,11 @@ def _arrow_cells(column: Any, arrow: Any) -> Any:
 def _read_arrays(stream: BinaryIO, source: str, choices: Choices) -> Table:
     """Read an NPY file, or an NPZ file with one array or one named X (and y: the classes, names: the row names)."""
     try:
-        loaded = np.load(stream, allow_pickle=False)
-        arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        arrays = _arrays_in(stream, source)
+    except Unusable as error:
         advice = "save plain arrays of numbers with numpy.save or numpy.savez"
         raise ValueError(_unreadable(source, "npy or npz", error, advice)) from None
-    if "X" not in arrays and len(arrays) != 1:
-        raise ValueError(
-            explain(
-                f"{called(source)} holds {len(arrays)} arrays: {', '.join(arrays) or 'none'}",
-                "one array, or one named X, with y for the classes",
-                "save it with numpy.savez(path, X=..., y=...)",
-            )
-        )
-    numbers = arrays.get("X", next(iter(arrays.values())))
+    numbers = arrays["X"]
     if numbers.ndim != 2:
         check_no_gaps(numbers, None, None)
         return Table(numbers, ())
@@ -169,9 +182,27 @@ def _read_arrays(stream: BinaryIO, source: str, choices: Choices) -> Table:
     return replace(table, labels=labels, names=names)
 
 
+def _arrays_in(stream: BinaryIO, source: str) -> dict[str, NDArray[Any]]:
+    """Return the one array as X, or X and what stands beside it; nothing else is unpacked."""
+    if stream.read(2) != b"PK":
+        return {"X": read_array(stream)}
+    archive = Archive(stream)
+    if "X" not in archive and len(archive.names) != 1:
+        raise ValueError(
+            explain(
+                f"{called(source)} holds {len(archive.names)} arrays: {', '.join(archive.names) or 'none'}",
+                "one array, or one named X, with y for the classes",
+                "save it with numpy.savez(path, X=..., y=...)",
+            )
+        )
+    if "X" not in archive:
+        return {"X": archive.read(archive.names[0])}
+    return {name: archive.read(name) for name in ("X", "y", "names") if name in archive}
+
+
 def _texts_beside(arrays: dict[str, NDArray[Any]], name: str, n: int) -> Names | None:
     """Return an array that stands beside X as texts."""
-    if name not in arrays or len(arrays) == 1:
+    if name not in arrays:
         return None
     if arrays[name].shape != (n,):
         raise ValueError(

@@ -86,6 +86,11 @@ def check_invariants(tree: ClusterTree) -> None:
     n, links = tree.n_objects, tree.links
     if n < 1 or links.dtype != LINK or links.ndim != 1 or not len(links) < n:
         raise InvariantError(f"not a tree of {n} objects: {links.shape} links of type {links.dtype}")
+    # First of all, since below arrays of n entries are made: what has one entry per object proves that n is true.
+    for name in ("names", "weights", "objects"):
+        array = getattr(tree, name)
+        if array is not None and array.shape != (n,):
+            raise InvariantError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
     ends = np.concatenate((links["left"], links["right"]))
     made = np.tile(np.arange(n, n + len(links)), 2)
     if (ends < 0).any() or (ends >= made).any() or np.bincount(ends).max(initial=0) > 1:
@@ -107,10 +112,6 @@ def check_invariants(tree: ClusterTree) -> None:
     sizes = np.concatenate((np.ones(n, dtype=np.int64), links["size"]))
     if (sizes[links["left"]] + sizes[links["right"]] != links["size"]).any():
         raise InvariantError("invariant 4: a link's size must be the sum of its parts' sizes")
-    for name in ("names", "weights", "objects"):
-        array = getattr(tree, name)
-        if array is not None and array.shape != (n,):
-            raise InvariantError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
     pairs = tree.object_pairs
     if pairs is not None and (pairs.shape != (len(links), 2) or (pairs < 0).any() or (pairs >= n).any()):
         raise InvariantError(

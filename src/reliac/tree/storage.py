@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import os
-import zipfile
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -14,6 +13,8 @@ from numpy.typing import NDArray
 
 from ..errors import explain
 from ..files import write_atomically
+from ..formats.arrays import Archive, Declared, Unusable
+from ..machine import check_memory
 from .building import LINK
 from .clustertree import ClusterTree
 
@@ -25,16 +26,18 @@ _TEXTS = ("engine", "reason", "fingerprint")
 #: What may stand before the first brace of JSON: a byte order mark, and blanks.
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 
+#: No header is longer than so many bytes: it holds a few options and texts.
+LONGEST_HEADER = 2**20
+
+#: How much memory checking a tree takes, in units of its arrays, and reading JSON, in units of its text.
+CHECKING, PARSING = 3, 24
+
 
 class Stored(NamedTuple):
     """A tree that was read, and what else its header says; JSON text has no further header."""
 
     tree: ClusterTree
     header: dict[str, Any]
-
-
-class _Unusable(ValueError):
-    """Says in our own words what is wrong with a file."""
 
 
 # --- writing ---
@@ -86,9 +89,9 @@ def holds_tree(stream: BinaryIO) -> bool:
     try:
         if start[:2] != b"PK":
             return start.lstrip(_BEFORE_JSON)[:1] == b"{"
-        with zipfile.ZipFile(stream) as archive:
-            return {"header.npy", "links.npy"} <= set(archive.namelist())
-    except zipfile.BadZipFile:
+        archive = Archive(stream)
+        return "header" in archive and "links" in archive
+    except Unusable:
         return False
     finally:
         stream.seek(0)
@@ -97,18 +100,20 @@ def holds_tree(stream: BinaryIO) -> bool:
 def read_tree(data: bytes | str, source: object) -> Stored:
     """Read what :func:`to_bytes` or :func:`to_json` wrote; whatever is wrong with it becomes one kind of ValueError.
 
-    ``source`` is what messages call it. Damaged bytes make NumPy, zipfile and zlib raise errors of many kinds, and
-    arrays that are no tree break an invariant, so all of it is caught.
+    ``source`` is what messages call it. Damaged bytes make json and NumPy raise errors of many kinds, and arrays that
+    are no tree break an invariant, so all of it is caught. What does not fit into memory is a MemoryError.
     """
+    where = os.fspath(source) if isinstance(source, os.PathLike) else source
     try:
         content = data.encode() if isinstance(data, str) else data
         is_json = content.lstrip(_BEFORE_JSON)[:1] == b"{"
-        header, arrays = _read_json(content) if is_json else _read_archive(content)
+        header, arrays = _read_json(content, where) if is_json else _read_archive(content, where)
         fields = {name: header[name] for name in ("n_objects", "parameters", *_TEXTS)}
         return Stored(ClusterTree(**fields, **arrays), {} if is_json else header)
+    except MemoryError:
+        raise
     except Exception as error:
-        why = str(error) if isinstance(error, _Unusable) else f"it cannot be read as one ({error!r:.200})"
-        where = os.fspath(source) if isinstance(source, os.PathLike) else source
+        why = str(error) if isinstance(error, Unusable) else f"it cannot be read as one ({error!r:.200})"
         raise ValueError(
             explain(
                 f"{where} is not a usable tree file: {why}",
@@ -118,44 +123,61 @@ def read_tree(data: bytes | str, source: object) -> Stored:
         ) from None
 
 
-def _read_archive(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the header and the arrays of a tree file; reading members whole checks their sums."""
+def _read_archive(data: bytes, where: object) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays of a tree file; an array is unpacked only where the header can have it."""
     if data[:2] != b"PK":
-        raise _Unusable("it is a file of another kind")
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        present = [name for name in ("header", *_ARRAYS) if f"{name}.npy" in archive.namelist()]
-        if "header" not in present:
-            raise _Unusable("it is a file of another kind")
-        arrays = {
-            name: np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-            for name in present
-        }
-    header = json.loads(str(arrays.pop("header")))
+        raise Unusable("it is a file of another kind")
+    archive = Archive(data)
+    if "header" not in archive:
+        raise Unusable("it is a file of another kind")
+    if archive.declared("header").size > LONGEST_HEADER:
+        raise Unusable("its header is too long")
+    header = json.loads(str(archive.read("header")))
     _check_header(header)
+    present = {name: archive.declared(name) for name in _ARRAYS if name in archive}
+    _check_declared(header["n_objects"], present)
+    check_memory(CHECKING * sum(found.size for found in present.values()), f"The tree in {where}")
+    arrays = {name: archive.read(name) for name in present}
     if header.pop("sha256", None) != _digest(header, arrays):
-        raise _Unusable("its contents do not match their checksum")
+        raise Unusable("its contents do not match their checksum")
     return header, arrays
 
 
-def _read_json(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any] | None]]:
+def _check_declared(n: int, present: dict[str, Declared]) -> None:
+    """Refuse arrays whose shapes or types are not those of a tree of n objects."""
+    missing = {"links", "objects", "weights"} - present.keys()
+    if missing:
+        raise Unusable(f"a part is missing: {', '.join(sorted(missing))}")
+    joins = present["links"].shape
+    shapes = {"links": joins, "object_pairs": (*joins, 2)}
+    kinds = {"links": "V", "names": "U", "weights": "f"}
+    for name, found in present.items():
+        if found.shape != shapes.get(name, (n,)) or found.dtype.kind != kinds.get(name, "i"):
+            raise Unusable(f"{name} has shape {found.shape} and type {found.dtype} in a tree of {n} objects")
+    if present["links"].dtype != LINK or len(joins) != 1 or not joins[0] < n:
+        raise Unusable(f"it has {joins} links of type {present['links'].dtype} for {n} objects")
+
+
+def _read_json(data: bytes, where: object) -> tuple[dict[str, Any], dict[str, NDArray[Any] | None]]:
     """Return the header and the arrays of JSON text."""
+    check_memory(PARSING * len(data), f"The tree in {where}")
     try:
         body = json.loads(data.decode("utf-8-sig").strip())
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise _Unusable(f"it is not JSON ({error})") from None
+        raise Unusable(f"it is not JSON ({error})") from None
     _check_header(body)
     missing = {*_ARRAYS} - body.keys()
     if missing:
-        raise _Unusable(f"a part is missing: {', '.join(sorted(missing))}")
+        raise Unusable(f"a part is missing: {', '.join(sorted(missing))}")
     columns = {name: _column(body["links"][name], name, LINK[name]) for name in LINK.names or ()}
     links = np.empty(len(columns["left"]), dtype=LINK)
     for name, column in columns.items():
         if column.shape != links.shape:
-            raise _Unusable(f"the links have {len(links)} entries, but {name} has shape {column.shape}")
+            raise Unusable(f"the links have {len(links)} entries, but {name} has shape {column.shape}")
         links[name] = column
     names, pairs = body["names"], body["object_pairs"]
     if names is not None and not all(isinstance(name, str) for name in names):
-        raise _Unusable("the names are not all texts")
+        raise Unusable("the names are not all texts")
     return body, {
         "links": links,
         "names": None if names is None else np.array(names, dtype=np.str_),
@@ -169,20 +191,20 @@ def _column(values: Any, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return numbers from JSON as an array; whole numbers have to be whole."""
     array = np.array(values)
     if not isinstance(values, list) or (array.size and array.dtype.kind not in ("i" if dtype.kind == "i" else "if")):
-        raise _Unusable(f"{name} holds other things than {'whole ' if dtype.kind == 'i' else ''}numbers")
+        raise Unusable(f"{name} holds other things than {'whole ' if dtype.kind == 'i' else ''}numbers")
     return array.astype(dtype)
 
 
 def _check_header(header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise _Unusable("it is a file of another kind")
+        raise Unusable("it is a file of another kind")
     if header.get("version") != VERSION:
-        raise _Unusable(f"it has format version {header.get('version')}, this release reads {VERSION}")
+        raise Unusable(f"it has format version {header.get('version')}, this release reads {VERSION}")
     n, parameters = header.get("n_objects"), header.get("parameters")
     if not isinstance(n, int) or isinstance(n, bool):
-        raise _Unusable(f"its number of objects is {n!r}")
+        raise Unusable(f"its number of objects is {n!r}")
     if not isinstance(parameters, dict) or not all(isinstance(header.get(name), str) for name in _TEXTS):
-        raise _Unusable("its header is incomplete")
+        raise Unusable("its header is incomplete")
 
 
 def _digest(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
