@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from hashlib import blake2b
 
 import numpy as np
@@ -56,15 +56,22 @@ definition = once(oracle)
 replayed = once(replay)
 
 
+#: As :func:`reliac.cluster`, by squared distances: on whole numbers these tie exactly for every criterion.
+cluster_squares = partial(reliac.cluster, metric="sqeuclidean")
+
+#: As :func:`reliac.input.problem.make_problem`, likewise.
+problem_of_squares = partial(make_problem, metric="sqeuclidean")
+
+
 @once
 def literal_tree(X, criterion, **options):
     """The tree of the literal engine."""
-    return reliac.cluster(X, criterion, engine="literal", **options)
+    return cluster_squares(X, criterion, engine="literal", **options)
 
 
 def takers(X, criterion, among=tuple(ENGINES), **options):
     """Names of the engines that take a problem."""
-    problem = make_problem(X, criterion, **options)
+    problem = problem_of_squares(X, criterion, **options)
     return [name for name in among if get_engine(name).refuses(problem) is None]
 
 

@@ -28,7 +28,7 @@ def cluster(
     X: Any,
     criterion: CriterionName | str = "ward",
     *,
-    metric: MetricLike = "sqeuclidean",
+    metric: MetricLike = "euclidean",
     alpha: float = 1.0,
     n_clusters: int | None = None,
     max_level: int | None = None,
@@ -51,8 +51,9 @@ def cluster(
     criterion : "single", "complete", "average", "weighted", "centroid", "median" or "ward"; also "upgma" (average),
         "wpgma" (weighted), "upgmc" (centroid) and "wpgmc" (median).
     metric : the name of a metric that ``scipy.spatial.distance.pdist`` knows, a function of two vectors, or
-        "precomputed". Centroid, median and ward need "sqeuclidean", "euclidean" or "precomputed", and take given
-        distances as Euclidean ones.
+        "precomputed". Centroid, median and ward need "euclidean", "sqeuclidean" or "precomputed", and take given
+        distances as Euclidean ones. With "sqeuclidean" distances in the tree are squares (ward: the growth of the sum of
+        squares), as in the paper; average of "sqeuclidean" or "cosine" distances needs no matrix.
     alpha : share of the smallest reliable links that each step establishes; 1 is the reliable strategy, 0 the
         standard one (a single link a step).
     n_clusters : stop when exactly this many clusters are left.

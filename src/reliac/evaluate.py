@@ -117,7 +117,7 @@ def compare_strategies(
     y: ArrayLike | None = None,
     criterion: str = "ward",
     *,
-    metric: MetricLike = "sqeuclidean",
+    metric: MetricLike = "euclidean",
     alphas: Iterable[float] = (0.0, 1.0),
     n_clusters: int | None = None,
     by: Order = "distance",

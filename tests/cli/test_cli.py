@@ -186,9 +186,9 @@ def test_levels_shows_every_level(run, plain):
     assert [line.split() for line in run("levels", plain).out.splitlines()] == [
         ["level", "clusters", "joins", "smallest", "distance", "largest", "distance"],
         ["0", "5", "0"],
-        ["1", "3", "2", "0.5", "0.5"],
-        ["2", "2", "1", "25", "25"],
-        ["3", "1", "1", "231.2", "231.2"],
+        ["1", "3", "2", "1", "1"],
+        ["2", "2", "1", "7.07107", "7.07107"],
+        ["3", "1", "1", "21.5035", "21.5035"],
     ]
 
 
@@ -196,7 +196,7 @@ def test_tables_are_written_as_text_csv_or_tsv(run, plain, tmp_path):
     run("levels", plain, "--out", tmp_path / "levels.csv")
     rows = parsed((tmp_path / "levels.csv").read_text())
     assert rows[0] == ["level", "clusters", "joins", "smallest distance", "largest distance"]
-    assert rows[1:3] == [["0", "5", "0", "", ""], ["1", "3", "2", "0.5", "0.5"]]
+    assert rows[1:3] == [["0", "5", "0", "", ""], ["1", "3", "2", "1.0", "1.0"]]
     assert parsed(run("levels", plain, "--to", "tsv").out, "\t") == rows
 
 
@@ -211,7 +211,7 @@ def test_outliers_come_last_to_join_first(run, table):
 
 
 def test_mst_writes_edges_with_names_weights_and_levels(run, table):
-    result = run("mst", table, "--skip-column", "kind", "--metric", "euclidean")
+    result = run("mst", table, "--skip-column", "kind")
     assert parsed(result.out) == [
         ["i", "j", "weight", "level"],
         ["a", "b", "1.0", "1"],

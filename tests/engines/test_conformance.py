@@ -16,8 +16,7 @@ from scipy.spatial.distance import pdist, squareform
 import reliac
 from oracle import DISTANCE, join, squared
 from problems import ALPHAS, CRITERIA, GEOMETRIC, REDUCIBLE, blobs, lattice, pairs, tie_free, tied
-from references import definition, replayed, takers_of_each
-from reliac import cluster
+from references import cluster_squares, definition, replayed, takers_of_each
 from reliac.engines.choice import ENGINES
 from replay import groups_by_level, replay
 
@@ -99,7 +98,7 @@ def same_up_to_rounding(tree, levels, height=float):
 @pytest.mark.parametrize("seed", range(5))
 def test_tied_vectors_give_the_tree_of_the_definition_bit_for_bit(engine, criterion, alpha, seed):
     X = tied(seed)
-    tree = cluster(X, criterion, alpha=alpha, engine=engine)
+    tree = cluster_squares(X, criterion, alpha=alpha, engine=engine)
     assert levels_of(tree) == expect(definition(criterion, X, alpha=alpha))
 
 
@@ -108,7 +107,9 @@ def test_tied_vectors_give_the_tree_of_the_definition_bit_for_bit(engine, criter
 @pytest.mark.parametrize("seed", range(3))
 def test_tie_free_vectors_give_the_tree_of_the_definition(engine, criterion, alpha, seed):
     X = tie_free(seed)
-    same_up_to_rounding(cluster(X, criterion, alpha=alpha, engine=engine), definition(criterion, X, alpha=alpha))
+    same_up_to_rounding(
+        cluster_squares(X, criterion, alpha=alpha, engine=engine), definition(criterion, X, alpha=alpha)
+    )
 
 
 @run_by(OF_DISTANCES)
@@ -122,7 +123,7 @@ def test_tied_given_distances_give_the_tree_of_the_definition_bit_for_bit(engine
     geometric = criterion in GEOMETRIC
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
-        tree = cluster(given_form, criterion, metric="precomputed", alpha=alpha, engine=engine)
+        tree = cluster_squares(given_form, criterion, metric="precomputed", alpha=alpha, engine=engine)
     levels = definition(criterion, d=D**2 if geometric else D, alpha=alpha)
     assert levels_of(tree) == expect(levels, root(criterion) if geometric else float)
 
@@ -130,27 +131,25 @@ def test_tied_given_distances_give_the_tree_of_the_definition_bit_for_bit(engine
 @run_by(OF_VECTORS)
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_a_share_of_100_links_is_the_whole_number_that_it_is_on_paper(engine, criterion, alpha):
-    tree = cluster(pairs(100), criterion, alpha=alpha, engine=engine, max_level=1)
+    tree = cluster_squares(pairs(100), criterion, alpha=alpha, engine=engine, max_level=1)
     assert tree.cluster_counts.tolist() == [200, 200 - max(1, round(100 * alpha))]
 
 
 @run_by(OF_VECTORS)
 def test_lattices_with_weights_give_the_tree_of_the_definition_bit_for_bit(engine, criterion):
     X, weights = lattice(3), np.random.default_rng(3).integers(1, 5, size=24)
-    tree = cluster(X, criterion, weights=weights, engine=engine)
+    tree = cluster_squares(X, criterion, weights=weights, engine=engine)
     assert levels_of(tree) == expect(definition(criterion, X, weight=weights))
 
 
 @run_by(takers_of_each(CRITERIA, VECTORS, metric="euclidean"))
 def test_euclidean_heights_are_roots_of_what_is_compared(engine, criterion):
     X = lattice(11)
-    tree = cluster(X, criterion, metric="euclidean", engine=engine)
-    if criterion in GEOMETRIC:
-        assert levels_of(tree) == expect(definition(criterion, X), root(criterion))
-    elif criterion in ("single", "complete"):
-        assert levels_of(tree) == expect(definition(criterion, X), lambda d: float(np.sqrt(float(d))))
-    else:
+    tree = cluster_squares(X, criterion, metric="euclidean", engine=engine)
+    if criterion in ("average", "weighted"):
         replay(tree, X, metric="euclidean")
+    else:
+        assert levels_of(tree) == expect(definition(criterion, X), root(criterion))
 
 
 @settings(max_examples=150, deadline=None)
@@ -162,7 +161,7 @@ def test_euclidean_heights_are_roots_of_what_is_compared(engine, criterion):
 def test_no_counterexample_on_integer_points(points, taker, alpha):
     engine, criterion = taker
     X = np.array(points, dtype=float)
-    tree = cluster(np.hstack([X, np.ones((len(X), 1))]), criterion, alpha=alpha, engine=engine)
+    tree = cluster_squares(np.hstack([X, np.ones((len(X), 1))]), criterion, alpha=alpha, engine=engine)
     assert levels_of(tree) == expect(definition(criterion, X, alpha=alpha))
 
 
@@ -173,10 +172,10 @@ def test_no_counterexample_on_early_stopping(data, n, taker):
     points = data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=n, max_size=n))
     X = np.hstack([np.array(points, dtype=float).reshape(n, 2), np.ones((n, 1))])
     k = data.draw(st.integers(1, n))
-    tree = cluster(X, criterion, n_clusters=k, engine=engine)
+    tree = cluster_squares(X, criterion, n_clusters=k, engine=engine)
     assert levels_of(tree) == expect(definition(criterion, X, n_clusters=k))
     assert tree.n_clusters == k
-    full = cluster(X, criterion, engine=engine)
+    full = cluster_squares(X, criterion, engine=engine)
     assert np.array_equal(tree.labels(), full.labels(k, by="level"))
 
 
@@ -184,7 +183,7 @@ def test_no_counterexample_on_early_stopping(data, n, taker):
 @pytest.mark.parametrize("rule", [{"max_level": 2}, {"max_distance": 3.0}, {"max_level": 3, "max_distance": 2.0}])
 def test_early_stopping_gives_the_first_levels_of_the_definition(engine, criterion, rule):
     X = lattice(5)
-    tree = cluster(X, criterion, engine=engine, **rule)
+    tree = cluster_squares(X, criterion, engine=engine, **rule)
     assert levels_of(tree) == expect(definition(criterion, X, **rule))
 
 
@@ -193,9 +192,9 @@ def test_early_stopping_gives_the_first_levels_of_the_definition(engine, criteri
 @pytest.mark.parametrize("seed", range(3))
 def test_any_order_of_rows_gives_the_same_tree(engine, criterion, alpha, seed):
     X = tied(seed)
-    tree = cluster(X, criterion, alpha=alpha, engine=engine)
+    tree = cluster_squares(X, criterion, alpha=alpha, engine=engine)
     order = np.random.default_rng(seed).permutation(len(X))
-    shuffled = cluster(X[order], criterion, alpha=alpha, engine=engine)
+    shuffled = cluster_squares(X[order], criterion, alpha=alpha, engine=engine)
     renamed = [
         {(frozenset(order[list(members)].tolist()), distance) for members, distance in groups}
         for groups in levels_of(shuffled)
@@ -207,7 +206,7 @@ def test_any_order_of_rows_gives_the_same_tree(engine, criterion, alpha, seed):
 @pytest.mark.parametrize("tolerance", [0.01, 0.5])
 def test_tie_tolerance_widens_what_counts_as_tied(engine, criterion, tolerance):
     X = blobs(2, n=25)
-    tree = cluster(X, criterion, tie_tolerance=tolerance, engine=engine)
+    tree = cluster_squares(X, criterion, tie_tolerance=tolerance, engine=engine)
     same_up_to_rounding(tree, definition(criterion, X, tol=tolerance))
 
 
@@ -215,7 +214,7 @@ def test_tie_tolerance_widens_what_counts_as_tied(engine, criterion, tolerance):
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_replay_verifies_every_level_on_larger_data(engine, criterion, alpha):
     X = blobs(1, n=250, d=4)
-    tree = cluster(X, criterion, alpha=alpha, engine=engine)
+    tree = cluster_squares(X, criterion, alpha=alpha, engine=engine)
     assert replayed(tree, X, alpha=alpha) == tree.n_levels
 
 
@@ -223,11 +222,11 @@ def test_replay_verifies_every_level_on_larger_data(engine, criterion, alpha):
 def test_replay_finds_out_a_tree_of_another_share_and_one_of_other_data(criterion):
     X = blobs(1, n=60, d=4)
     with pytest.raises(AssertionError, match="level 1: "):
-        replay(cluster(X, criterion, alpha=1.0), X, alpha=0.3)
+        replay(cluster_squares(X, criterion, alpha=1.0), X, alpha=0.3)
     other = X.copy()
     other[7] += 5.0
     with pytest.raises(AssertionError, match="level"):
-        replay(cluster(X, criterion), other)
+        replay(cluster_squares(X, criterion), other)
 
 
 def with_metrics():
@@ -247,14 +246,14 @@ def test_replay_verifies_every_level_for_other_metrics(engine, criterion, metric
         if metric == "precomputed"
         else X
     )
-    tree = cluster(data, criterion, metric=metric, engine=engine)
+    tree = cluster_squares(data, criterion, metric=metric, engine=engine)
     assert replayed(tree, data, metric=metric) == tree.n_levels
 
 
 @run_by(takers_of_each(REDUCIBLE, VECTORS, metric="euclidean"))
 def test_without_ties_reducible_criteria_give_scipys_tree(engine, criterion):
     X = blobs(6, n=200, d=5)
-    tree = cluster(X, criterion, metric="euclidean", engine=engine)
+    tree = cluster_squares(X, criterion, metric="euclidean", engine=engine)
     Z = scipy_linkage(X, criterion)
     ours = tree.linkage_matrix()
     assert np.array_equal(ours[:, [0, 1, 3]], Z[:, [0, 1, 3]])
@@ -265,7 +264,7 @@ def test_without_ties_reducible_criteria_give_scipys_tree(engine, criterion):
 @pytest.mark.parametrize("make", [lambda: blobs(8, n=150), lambda: lattice(8, n=80)])
 def test_the_single_criterion_gives_a_minimum_spanning_tree(engine, criterion, make):
     X = make()
-    tree = cluster(X, criterion, engine=engine)
+    tree = cluster_squares(X, criterion, engine=engine)
     found = tree.spanning_tree()
     base = squareform(pdist(X, "sqeuclidean"))
     assert np.allclose(base[found.pairs[:, 0], found.pairs[:, 1]], found.weights)
@@ -279,8 +278,8 @@ def test_the_single_criterion_gives_a_minimum_spanning_tree(engine, criterion, m
 @run_by(some(OF_VECTORS, ["single"]))
 def test_a_stopped_single_run_gives_a_forest_of_the_spanning_tree(engine, criterion):
     X = blobs(8, n=80)
-    full = cluster(X, criterion, engine=engine).spanning_tree()
-    part = cluster(X, criterion, max_level=3, engine=engine).spanning_tree()
+    full = cluster_squares(X, criterion, engine=engine).spanning_tree()
+    part = cluster_squares(X, criterion, max_level=3, engine=engine).spanning_tree()
     assert 0 < len(part.pairs) < len(full.pairs)
     assert {tuple(pair) for pair in part.pairs} <= {tuple(pair) for pair in full.pairs}
     assert part.levels.max() == 3
@@ -292,8 +291,8 @@ def test_a_row_of_weight_three_is_three_equal_rows(engine, criterion, alpha):
     X = blobs(9, n=30)
     weights = np.random.default_rng(9).integers(1, 4, size=30)
     repeated = np.repeat(np.arange(30), weights)
-    light = cluster(X, criterion, weights=weights, alpha=alpha, engine=engine)
-    heavy = cluster(X[repeated], criterion, alpha=alpha, engine=engine)
+    light = cluster_squares(X, criterion, weights=weights, alpha=alpha, engine=engine)
+    heavy = cluster_squares(X[repeated], criterion, alpha=alpha, engine=engine)
     for k in range(1, 31):
         assert np.array_equal(light.labels(k)[repeated], heavy.labels(k))
     np.testing.assert_allclose(
@@ -306,8 +305,8 @@ def test_weights_equal_repeated_rows_under_the_standard_strategy_for_centroid_an
     X = blobs(9, n=30)
     weights = np.random.default_rng(9).choice([1, 2, 4], size=30)
     repeated = np.repeat(np.arange(30), weights)
-    light = cluster(X, criterion, weights=weights, alpha=0, engine=engine)
-    heavy = cluster(X[repeated], criterion, alpha=0, engine=engine)
+    light = cluster_squares(X, criterion, weights=weights, alpha=0, engine=engine)
+    heavy = cluster_squares(X[repeated], criterion, alpha=0, engine=engine)
     for k in range(1, 31):
         assert np.array_equal(light.labels(k)[repeated], heavy.labels(k))
 
@@ -315,15 +314,15 @@ def test_weights_equal_repeated_rows_under_the_standard_strategy_for_centroid_an
 @run_by(OF_VECTORS)
 def test_developing_all_clusters_gives_the_full_tree(engine, criterion):
     X = lattice(12, n=40)
-    full = cluster(X, criterion, engine=engine)
-    start = cluster(X, criterion, max_level=2, engine=engine)
+    full = cluster_squares(X, criterion, engine=engine)
+    start = cluster_squares(X, criterion, max_level=2, engine=engine)
     assert np.array_equal(start.develop().links, full.links)
 
 
 @run_by(OF_VECTORS)
 def test_developing_some_clusters_gives_the_tree_of_a_run_on_them(engine, criterion):
     X = blobs(12, n=60)
-    start = cluster(X, criterion, max_level=2, engine=engine)
+    start = cluster_squares(X, criterion, max_level=2, engine=engine)
     chosen = [0, 2, 3, 5, 8]
     developed = start.develop(chosen)
     objects = np.flatnonzero(np.isin(start.labels(), chosen))

@@ -13,10 +13,9 @@ from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from problems import ALPHAS, CRITERIA, GEOMETRIC, blobs, grid, lattice
-from references import FAST, literal_tree, takers, takers_of_each
+from references import FAST, cluster_squares, literal_tree, problem_of_squares, takers, takers_of_each
 from reliac.algorithm.contract import TooManyTies
 from reliac.engines.choice import choose, get_engine
-from reliac.input.problem import make_problem
 
 #: Pairs (engine, criterion) that can be run. Which they are is a test of the conformance suite.
 OF_VECTORS = takers_of_each(CRITERIA, blobs(0, n=8), FAST)
@@ -78,7 +77,7 @@ def few_if_parts_count_alike(X, criterion):
 
 
 def both(engine, X, criterion, **options):
-    return reliac.cluster(X, criterion, engine=engine, **options), literal_tree(X, criterion, **options)
+    return cluster_squares(X, criterion, engine=engine, **options), literal_tree(X, criterion, **options)
 
 
 def assert_same_tree(fast, literal, rtol=1e-9):
@@ -104,7 +103,7 @@ def test_real_numbers_give_the_literal_engines_tree(engine, criterion, make):
 def test_data_far_from_the_origin_give_the_tree_of_the_data_near_it(engine, criterion, shift):
     X = np.round(blobs(3, n=500, d=4) * 64) / 64  # fractions that the shift does not round
     near, literal = both(engine, X, criterion)
-    far = reliac.cluster(X + shift, criterion, engine=engine)
+    far = cluster_squares(X + shift, criterion, engine=engine)
     assert np.array_equal(far.links["left"], literal.links["left"])
     np.testing.assert_allclose(far.links["distance"], near.links["distance"], rtol=1e-9)
 
@@ -113,8 +112,8 @@ def test_data_far_from_the_origin_give_the_tree_of_the_data_near_it(engine, crit
 @pytest.mark.parametrize("scale", [1e-120, 1e60])
 def test_the_scale_of_the_data_does_not_matter(engine, scale):
     X = blobs(3, n=400, d=4)
-    fast = reliac.cluster(X, "ward" if engine != "spanning" else "single", engine=engine)
-    scaled = reliac.cluster(X * scale, fast.parameters["criterion"], engine=engine)
+    fast = cluster_squares(X, "ward" if engine != "spanning" else "single", engine=engine)
+    scaled = cluster_squares(X * scale, fast.parameters["criterion"], engine=engine)
     assert np.array_equal(fast.links["left"], scaled.links["left"])
 
 
@@ -122,9 +121,9 @@ def test_the_scale_of_the_data_does_not_matter(engine, scale):
 def test_one_and_two_threads_give_the_same_bits(engine, criterion, monkeypatch):
     monkeypatch.setattr("reliac.engines.lists.engine.WORTH_THREADS", 0)
     X = blobs(8, n=900, d=8)
-    one = reliac.cluster(X, criterion, engine=engine, n_jobs=1)
+    one = cluster_squares(X, criterion, engine=engine, n_jobs=1)
     for jobs in (2, 3, -1):
-        assert np.array_equal(one.links, reliac.cluster(X, criterion, engine=engine, n_jobs=jobs).links)
+        assert np.array_equal(one.links, cluster_squares(X, criterion, engine=engine, n_jobs=jobs).links)
 
 
 @run_by(OF_VECTORS)
@@ -177,7 +176,7 @@ def test_a_matrix_of_ones_own_is_kept_in_place_and_a_given_one_is_left_alone(cri
     D = pdist(X)
     given = {"square": squareform(D), "condensed": D, "vectors": X}[form]
     before, metric = given.copy(), "euclidean" if form == "vectors" else "precomputed"
-    tree = reliac.cluster(given, criterion, metric=metric, engine="matrix")
+    tree = cluster_squares(given, criterion, metric=metric, engine="matrix")
     assert_same_tree(tree, literal_tree(X if form == "vectors" else D, criterion, metric=metric))
     assert np.array_equal(given, before)
 
@@ -238,14 +237,14 @@ def test_one_link_at_a_time_equal_rows_come_first(engine, criterion, options):
 @pytest.mark.parametrize("engine", ["vectors", "matrix", "dense"])
 def test_progress_tells_of_equal_rows_too(engine):
     told = []
-    reliac.cluster(np.zeros((300, 2)), "ward", alpha=0.0, engine=engine, progress=told.append)
+    cluster_squares(np.zeros((300, 2)), "ward", alpha=0.0, engine=engine, progress=told.append)
     assert [(state.level, state.n_clusters) for state in told] == [(299, 1)]
 
 
 @pytest.mark.parametrize("engine", ["vectors", "spatial", "matrix"])
 @pytest.mark.parametrize("options", [{"max_level": 0}, {"n_clusters": 300}], ids=str)
 def test_a_run_that_stops_before_it_starts_searches_nothing(engine, options):
-    run = get_engine(engine)(make_problem(crowded(), "ward", **options))
+    run = get_engine(engine)(problem_of_squares(crowded(), "ward", **options))
     assert list(run.levels(0)) == []
     assert run.searches == 0
 
@@ -265,7 +264,7 @@ def test_rows_too_near_to_be_told_from_equal_ones_join_with_them(engine, alpha):
 @pytest.mark.parametrize("places", [1, 2, 30])
 def test_rows_that_repeat_are_searched_once(engine, places):
     X = np.random.default_rng(2).integers(0, places, size=(3000, 1)) * np.array([[1.0, 3.0]])
-    run = get_engine(engine)(make_problem(X, "ward"))
+    run = get_engine(engine)(problem_of_squares(X, "ward"))
     links = [link for batch in run.levels(0) for link in batch.links.p]
     assert len(links) == len(X) - 1
     assert run.searches < 20 * places
@@ -282,14 +281,14 @@ def test_rows_that_repeat_are_searched_once(engine, places):
 )
 def test_ties_that_rounding_has_broken_make_no_group_of_several_distances(engine, criterion, metric, alpha, seed):
     X = np.random.default_rng(seed).integers(0, 4, size=(150, 4)) * 0.3 + 1
-    tree = reliac.cluster(X, criterion, metric=metric, engine=engine, alpha=alpha)  # a tree checks itself
+    tree = cluster_squares(X, criterion, metric=metric, engine=engine, alpha=alpha)  # a tree checks itself
     assert tree.n_clusters == 1
 
 
 def test_cosine_average_needs_no_matrix():
     X = np.abs(blobs(2, n=600, d=8)) + 0.1
-    fast = reliac.cluster(X, "average", metric="cosine", engine="vectors")
-    literal = reliac.cluster(X, "average", metric="cosine", engine="literal")
+    fast = cluster_squares(X, "average", metric="cosine", engine="vectors")
+    literal = cluster_squares(X, "average", metric="cosine", engine="literal")
     assert np.array_equal(fast.links["left"], literal.links["left"])
     np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
 
@@ -299,8 +298,8 @@ def test_a_run_that_ties_overwhelm_goes_on_with_the_literal_engine(criterion, mo
     monkeypatch.setattr("reliac.engines.lists.engine.ListEngine.give_room", _no_room)
     X = np.repeat(np.arange(30.0), 20)[:, None]
     engine = "vectors" if criterion == "ward" else "matrix"
-    tree = reliac.cluster(X, criterion, engine=engine)
-    assert np.array_equal(tree.links, reliac.cluster(X, criterion, engine="literal").links)
+    tree = cluster_squares(X, criterion, engine=engine)
+    assert np.array_equal(tree.links, cluster_squares(X, criterion, engine="literal").links)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
@@ -310,10 +309,10 @@ def test_ties_beyond_number_are_thinned_out_without_changing_a_link(criterion, a
     options = {"metric": "precomputed", "alpha": alpha, "engine": "literal"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
-        plain = reliac.cluster(make(), criterion, **options)
+        plain = cluster_squares(make(), criterion, **options)
         monkeypatch.setattr("reliac.engines.literal.MANY_TIES", 2)
         monkeypatch.setattr("reliac.engines.literal.BLOCK", 500)
-        assert np.array_equal(reliac.cluster(make(), criterion, **options).links, plain.links)
+        assert np.array_equal(cluster_squares(make(), criterion, **options).links, plain.links)
 
 
 def test_a_link_that_becomes_reliable_after_thinning_is_not_lost():
@@ -331,8 +330,8 @@ def test_a_link_that_becomes_reliable_after_thinning_is_not_lost():
         D[i, j] = D[j, i] = distance
     np.fill_diagonal(D, 0.0)
     for criterion in ("complete", "average"):
-        literal = reliac.cluster(D, criterion, metric="precomputed", engine="literal")
-        matrix = reliac.cluster(D, criterion, metric="precomputed", engine="matrix")
+        literal = cluster_squares(D, criterion, metric="precomputed", engine="literal")
+        matrix = cluster_squares(D, criterion, metric="precomputed", engine="matrix")
         assert np.array_equal(literal.links, matrix.links)
 
 
@@ -345,10 +344,10 @@ def test_thinning_changes_no_level_of_distances_full_of_ties(criterion, seed, mo
     options = {"metric": "precomputed", "engine": "literal", "alpha": float(seed % 2)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
-        plain = reliac.cluster(D, criterion, **options)
+        plain = cluster_squares(D, criterion, **options)
         monkeypatch.setattr("reliac.engines.literal.MANY_TIES", 0)
         monkeypatch.setattr("reliac.engines.literal.BLOCK", 300)
-        assert np.array_equal(reliac.cluster(D, criterion, **options).links, plain.links)
+        assert np.array_equal(cluster_squares(D, criterion, **options).links, plain.links)
 
 
 @pytest.mark.parametrize("criterion", ["ward", "centroid", "median", "average", "complete"])
@@ -387,7 +386,7 @@ def _no_room(self, slot, length):
 
 
 def test_auto_takes_the_plain_engine_for_few_objects_and_says_why():
-    choice = choose(make_problem(blobs(1, n=50), "ward"))
+    choice = choose(problem_of_squares(blobs(1, n=50), "ward"))
     assert choice.engine.name == "literal"
     assert "50 objects" in choice.reason
 
@@ -402,12 +401,12 @@ def test_auto_takes_the_plain_engine_for_few_objects_and_says_why():
     ],
 )
 def test_auto_chooses_by_criterion_and_metric(criterion, metric, d, wanted):
-    choice = choose(make_problem(np.random.default_rng(0).random((3000, d)), criterion, metric=metric))
+    choice = choose(problem_of_squares(np.random.default_rng(0).random((3000, d)), criterion, metric=metric))
     assert choice.engine.name == wanted
 
 
 def test_small_inputs_never_wait_for_a_compiler(monkeypatch):
-    problem = make_problem(blobs(1, n=1000), "complete")
+    problem = problem_of_squares(blobs(1, n=1000), "complete")
     monkeypatch.setattr("reliac.engines.choice.ready", lambda engine: False)
     choice = choose(problem)
     assert choice.engine.name == "literal"
@@ -438,27 +437,27 @@ def test_compiled_code_is_loaded_with_made_up_objects_whatever_the_metric_needs(
     monkeypatch.setattr("reliac.engines.compiled.loading._loaded", set())
     X = np.random.default_rng(0).normal(size=(300, 30))
     X[:200, 0] = 0.0  # the first rows alone have no variance here, and are too few for a covariance
-    tree, literal = (reliac.cluster(X, "average", metric=metric, engine=name) for name in (engine, "literal"))
+    tree, literal = (cluster_squares(X, "average", metric=metric, engine=name) for name in (engine, "literal"))
     assert np.allclose(tree.links["distance"], literal.links["distance"])
 
 
 def test_a_run_that_makes_no_level_does_not_count_as_compiled(tmp_path):
-    code = "import numpy as np, reliac; reliac.cluster(np.eye(30), 'single', engine='spanning', max_level=0)"
+    code = "import numpy as np, reliac; cluster_squares(np.eye(30), 'single', engine='spanning', max_level=0)"
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "RELIAC_CACHE": str(tmp_path)})
     assert not list(tmp_path.rglob("spanning-*"))
 
 
 def test_a_dense_run_that_pauses_goes_on_where_it_was(monkeypatch):
-    at_once = reliac.cluster(blobs(2, n=300), "median", engine="dense")
+    at_once = cluster_squares(blobs(2, n=300), "median", engine="dense")
     monkeypatch.setattr("reliac.engines.dense.engine.NUMBERS_BEFORE_PAUSE", 0)
     told = []
-    paused = reliac.cluster(blobs(2, n=300), "median", engine="dense", progress=told.append)
+    paused = cluster_squares(blobs(2, n=300), "median", engine="dense", progress=told.append)
     assert len(told) == paused.n_levels
     assert np.array_equal(paused.links, at_once.links)
 
 
 def test_auto_goes_to_disk_when_memory_is_short_and_to_an_error_when_disk_is_too(monkeypatch):
-    problem = make_problem(blobs(1, n=3000), "complete")
+    problem = problem_of_squares(blobs(1, n=3000), "complete")
     monkeypatch.setattr("reliac.engines.choice.free_memory", lambda: 2**28 + 3000 * 1000)
     monkeypatch.setattr("reliac.engines.matrix.engine.MatrixEngine.memory", staticmethod(lambda problem: 2**40))
     assert choose(problem).engine.name == "disk"
@@ -469,7 +468,7 @@ def test_auto_goes_to_disk_when_memory_is_short_and_to_an_error_when_disk_is_too
 
 def test_an_engine_that_cannot_do_a_problem_says_which_can():
     with pytest.raises(ValueError, match=r"cannot do this: .*engines literal, .*matrix"):
-        reliac.cluster(blobs(1), "complete", engine="vectors")
+        cluster_squares(blobs(1), "complete", engine="vectors")
 
 
 # --- levels of more than 512 new clusters, which are done in threads ---
@@ -492,10 +491,10 @@ def hubs():
 
 
 def test_thick_and_thin_levels_take_turns():
-    literal = reliac.cluster(hubs(), "complete", metric="precomputed", engine="literal")
+    literal = cluster_squares(hubs(), "complete", metric="precomputed", engine="literal")
     assert (-np.diff(literal.cluster_counts)).tolist() == [601, 1, 601, 901, 300]
     for n_jobs in (1, 2, 3):
-        matrix = reliac.cluster(hubs(), "complete", metric="precomputed", engine="matrix", n_jobs=n_jobs)
+        matrix = cluster_squares(hubs(), "complete", metric="precomputed", engine="matrix", n_jobs=n_jobs)
         assert np.array_equal(matrix.links, literal.links)
 
 
@@ -510,19 +509,19 @@ THICK = {
 @pytest.mark.parametrize("criterion", ["ward", "average", "centroid", "complete"])
 def test_thick_levels_give_the_literal_engines_tree(criterion, make):
     X = make()
-    literal = reliac.cluster(X, criterion, engine="literal")
+    literal = cluster_squares(X, criterion, engine="literal")
     assert -np.diff(literal.cluster_counts)[0] > 512
     for engine in takers(X, criterion, ("vectors", "spatial", "matrix")):
         for n_jobs in (1, 3):
-            assert_same_tree(reliac.cluster(X, criterion, engine=engine, n_jobs=n_jobs), literal)
+            assert_same_tree(cluster_squares(X, criterion, engine=engine, n_jobs=n_jobs), literal)
 
 
 @pytest.mark.parametrize("options", [{"alpha": 0.7}, {"n_clusters": 1900}, {"max_distance": 40.0}, {"max_level": 1}])
 def test_thick_levels_that_are_cut_give_the_literal_engines_tree(options):
     X = lattice(1, n=2600, d=2, side=1500)
-    literal = reliac.cluster(X, "ward", engine="literal", **options)
+    literal = cluster_squares(X, "ward", engine="literal", **options)
     for engine in ("vectors", "spatial", "matrix"):
-        assert_same_tree(reliac.cluster(X, "ward", engine=engine, **options), literal)
+        assert_same_tree(cluster_squares(X, "ward", engine=engine, **options), literal)
 
 
 # --- one link at a time, where many distances are equal ---
@@ -532,13 +531,13 @@ def test_thick_levels_that_are_cut_give_the_literal_engines_tree(options):
 def test_one_link_at_a_time_a_run_that_ties_overwhelm_goes_on_with_the_dense_engine(engine, monkeypatch):
     monkeypatch.setattr("reliac.engines.lists.engine.FEW_TIES", 0)
     X = np.eye(40)  # all distances are equal
-    literal = reliac.cluster(X, "ward", engine="literal", alpha=0.0)
-    tree = reliac.cluster(X, "ward", engine=engine, alpha=0.0)
+    literal = cluster_squares(X, "ward", engine="literal", alpha=0.0)
+    tree = cluster_squares(X, "ward", engine=engine, alpha=0.0)
     assert np.array_equal(tree.links, literal.links)
     assert "dense" in tree.engine
     monkeypatch.setattr("reliac.engines.choice.free_memory", lambda: 0)  # the dense engine does not fit
     monkeypatch.setattr("reliac.engines.choice.LITTLE", 2**40)
-    tree = reliac.cluster(X, "ward", engine=engine, alpha=0.0)
+    tree = cluster_squares(X, "ward", engine=engine, alpha=0.0)
     assert np.array_equal(tree.links, literal.links)
     assert "literal" in tree.engine
 
@@ -555,7 +554,7 @@ def test_one_link_at_a_time_a_run_that_ties_overwhelm_goes_on_with_the_dense_eng
 )
 def test_auto_takes_a_whole_matrix_for_one_link_at_a_time_where_lists_do_badly(criterion, alpha, digits, name):
     D = np.round(pdist(np.random.default_rng(0).random((2500, 3)) * 20), digits)
-    assert choose(make_problem(D, criterion, metric="precomputed", alpha=alpha)).engine.name == name
+    assert choose(problem_of_squares(D, criterion, metric="precomputed", alpha=alpha)).engine.name == name
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
@@ -565,6 +564,6 @@ def test_one_link_at_a_time_distances_full_of_ties_give_the_literal_engines_link
     options = {"metric": "precomputed", "alpha": 0.0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
-        literal = reliac.cluster(D, criterion, engine="literal", **options)
+        literal = cluster_squares(D, criterion, engine="literal", **options)
         for engine in ("dense", "matrix"):
-            assert_same_tree(reliac.cluster(D, criterion, engine=engine, **options), literal)
+            assert_same_tree(cluster_squares(D, criterion, engine=engine, **options), literal)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import reliac
 from problems import blobs
+from references import cluster_squares, problem_of_squares
 from reliac.engines import repeats
-from reliac.input.problem import make_problem
 
 
 def first_equal(rows):
@@ -59,13 +58,13 @@ def test_a_sample_without_equal_rows_spares_the_search(monkeypatch):
 
 def test_the_links_of_equal_rows_are_the_first_that_the_standard_strategy_takes():
     rows = np.random.default_rng(0).integers(0, 3, size=(30, 2)).astype(float)
-    links = repeats.first_links(make_problem(rows, "average", alpha=0.0))
-    tree = reliac.cluster(rows, "average", alpha=0.0, engine="literal")
+    links = repeats.first_links(problem_of_squares(rows, "average", alpha=0.0))
+    tree = cluster_squares(rows, "average", alpha=0.0, engine="literal")
     count = int((tree.links["distance"] == 0).sum())
     assert len(links.p) == count > 0
     assert not links.distance.any()
-    early = reliac.cluster(rows, "average", alpha=0.0, engine="literal", max_level=3)
-    stopped = repeats.first_links(make_problem(rows, "average", alpha=0.0, max_level=3))
+    early = cluster_squares(rows, "average", alpha=0.0, engine="literal", max_level=3)
+    stopped = repeats.first_links(problem_of_squares(rows, "average", alpha=0.0, max_level=3))
     assert len(stopped.p) == 3
     labels = early.labels()
     assert (labels[stopped.p] == labels[stopped.q]).all()
@@ -83,5 +82,5 @@ def test_the_links_of_equal_rows_are_the_first_that_the_standard_strategy_takes(
 )
 def test_no_links_are_taken_beforehand_where_a_search_decides(options):
     rows = np.random.default_rng(0).integers(0, 3, size=(30, 2)).astype(float)
-    problem = make_problem(rows, **{"criterion": "average", "alpha": 0.0} | options)
+    problem = problem_of_squares(rows, **{"criterion": "average", "alpha": 0.0} | options)
     assert len(repeats.first_links(problem).p) == 0

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from problems import ALPHAS, blobs, grid, lattice, shrinking_chain, twins
+from references import problem_of_squares
 from reliac.algorithm.links import Groups
 from reliac.engines.compiled.loading import compiled
 from reliac.engines.compiled.spaces import pair_distance
@@ -19,14 +20,13 @@ from reliac.engines.lists.entries import N_LINKS
 from reliac.engines.literal import LiteralEngine
 from reliac.engines.vectors.engine import VectorsEngine
 from reliac.engines.vectors.spatial import SpatialEngine
-from reliac.input.problem import make_problem
 
 CRITERIA = ("ward", "centroid", "median", "average")
 
 
 def run(engine, X, criterion="ward", n_jobs=2, **options):
     """Level, p, q and distance of every link."""
-    problem = make_problem(X, criterion, **options)
+    problem = problem_of_squares(X, criterion, **options)
     assert engine.refuses(problem) is None
     batches = list(engine(problem, n_jobs).levels(0))
     if not batches:
@@ -205,7 +205,7 @@ def test_stopping_early_gives_the_first_links():
 def test_a_new_engine_catches_up_with_levels_made_before():
     X = lattice(22, n=400, d=2, side=40)
     full = run(LiteralEngine, X)
-    problem = make_problem(X)
+    problem = problem_of_squares(X)
     engine = SpatialEngine(problem, 2)
     first = full[0] == 1
     leader = np.arange(len(X))
@@ -223,7 +223,7 @@ def test_a_new_engine_catches_up_with_levels_made_before():
 
 def checked_engine(monkeypatch, X, criterion):
     """An engine whose every search checks the whole tree and all lists against exact distances."""
-    engine = SpatialEngine(make_problem(X, criterion), 1)
+    engine = SpatialEngine(problem_of_squares(X, criterion), 1)
     built = []
     search, build = engine.search, engine._built
 
@@ -271,14 +271,14 @@ def test_every_list_holds_all_inside_its_radius_and_the_tree_is_rebuilt(monkeypa
 
 
 def test_what_it_refuses():
-    assert "17" in SpatialEngine.refuses(make_problem(np.random.default_rng(0).random((5, 17))))
-    assert "dense" in SpatialEngine.refuses(make_problem(csr_array(np.eye(4)[:, :3])))
-    assert SpatialEngine.refuses(make_problem(np.eye(5)[:, :2], "complete"))
-    assert SpatialEngine.refuses(make_problem(np.eye(5)[:, :2], "average", metric="cityblock"))
-    assert SpatialEngine.refuses(make_problem(np.eye(5)[:, :2])) is None
+    assert "17" in SpatialEngine.refuses(problem_of_squares(np.random.default_rng(0).random((5, 17))))
+    assert "dense" in SpatialEngine.refuses(problem_of_squares(csr_array(np.eye(4)[:, :3])))
+    assert SpatialEngine.refuses(problem_of_squares(np.eye(5)[:, :2], "complete"))
+    assert SpatialEngine.refuses(problem_of_squares(np.eye(5)[:, :2], "average", metric="cityblock"))
+    assert SpatialEngine.refuses(problem_of_squares(np.eye(5)[:, :2])) is None
 
 
 def test_memory_grows_in_proportion_to_rows():
-    small, large = (SpatialEngine.memory(make_problem(np.zeros((n, 3)))) for n in (1000, 100000))
+    small, large = (SpatialEngine.memory(problem_of_squares(np.zeros((n, 3)))) for n in (1000, 100000))
     assert large == pytest.approx(100 * small, rel=0.01)
     assert 300 < small / 1000 < 1000

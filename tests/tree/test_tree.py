@@ -195,7 +195,7 @@ def test_cophenetic_distances_equal_scipys(criterion):
 
 def test_objects_of_two_trees_are_infinitely_far_apart():
     tree = reliac.cluster([[0.0], [1.0], [5.0], [6.0]], max_level=1)
-    assert tree.cophenetic([[0, 1], [1, 2], [3, 2], [3, 3]]).tolist() == [0.5, np.inf, 0.5, 0.0]
+    assert tree.cophenetic([[0, 1], [1, 2], [3, 2], [3, 3]]).tolist() == [1.0, np.inf, 1.0, 0.0]
     with pytest.raises(ValueError, match="rows"):
         tree.cophenetic([[0, 9]])
 
@@ -206,7 +206,7 @@ def test_a_forest_has_no_linkage_matrix_and_the_error_says_what_to_do():
 
 
 def test_newick_shows_ties_as_polytomies_and_halves_distances():
-    assert reliac.cluster([[0.0], [2.0], [4.0], [10.0]], "single").to_newick() == "((0:2,1:2,2:2):16,3:18);\n"
+    assert reliac.cluster([[0.0], [2.0], [4.0], [10.0]], "single").to_newick() == "((0:1,1:1,2:1):2,3:3);\n"
     assert reliac.cluster([[0.0], [2.0], [9.0]], max_level=1).to_newick(lengths=False) == "2;\n(0,1);\n"
     assert reliac.cluster([[0.0]]).to_newick() == "0;\n"
 

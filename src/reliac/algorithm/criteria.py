@@ -68,6 +68,11 @@ class Criterion:
         return self.offset
 
     @property
+    def by_squares(self) -> bool:
+        """Whether squared Euclidean distances give the tree of plain ones: points, or distances only compared."""
+        return self.geometric or self.reduction is not np.add
+
+    @property
     def height_factor(self) -> float:
         """What the squared distance is multiplied by before the root that gives SciPy's heights."""
         return 2.0 if self.by_size else 1.0

@@ -102,7 +102,7 @@ TREE = Argument("file", "TREE", "a file that 'cluster --out tree.reliac' wrote, 
 SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
 
 CRITERION_HELP = "single, complete, average, weighted, centroid, median or ward (default)"
-METRIC_HELP = "sqeuclidean (default), euclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
+METRIC_HELP = "euclidean (default), sqeuclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
 OUT = Option("--out", "FILE", "where to write; - or nothing: standard output")
 
 INPUT = Section(

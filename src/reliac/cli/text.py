@@ -49,10 +49,10 @@ examples:
   reliac outliers data.csv --name-column id --criterion average --out outliers.csv"""
 
 MST = """examples:
-  reliac mst data.csv --metric euclidean --out edges.csv
+  reliac mst data.csv --out edges.csv
   reliac mst distances.csv --metric precomputed | head
 
-Weights are squared Euclidean distances unless --metric says otherwise."""
+Weights are Euclidean distances unless --metric says otherwise."""
 
 COMPARE = """examples:
   reliac compare iris.csv --label-column species

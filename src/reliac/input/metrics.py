@@ -77,13 +77,21 @@ METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}
 #: Other spellings that SciPy and scikit-learn users write.
 ALIASES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean", "matching": "hamming"}
 
-#: The metrics whose distances are those of points in space, up to a square.
+#: The metrics whose distances are those of points in space, squared and plain.
 EUCLIDEAN = ("sqeuclidean", "euclidean")
 
 
 def squares_of(metric: MetricLike) -> Squares:
     """Return how a metric follows from squared differences; a function does not."""
     return METRICS[metric].squares if isinstance(metric, str) and metric in METRICS else Squares.NONE
+
+
+def compared_metric(metric: MetricLike, by_squares: bool) -> MetricLike:
+    """Return the metric whose distances engines compare: ``by_squares``, squared Euclidean distances for plain ones.
+
+    Ties are decided on these. Squares are exact on whole numbers; their roots can be equal by rounding only.
+    """
+    return EUCLIDEAN[0] if by_squares and metric in EUCLIDEAN else metric
 
 
 def canonical_metric(metric: object) -> MetricLike:

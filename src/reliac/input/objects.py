@@ -19,7 +19,7 @@ from ..errors import InvariantError, explain
 from . import condensed
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
-from .metrics import EUCLIDEAN, METRICS, MetricLike, pairwise
+from .metrics import EUCLIDEAN, METRICS, MetricLike, compared_metric, pairwise
 from .numbers import Names, is_frame, is_sparse, titles_as_names, to_numbers
 from .overflow import check_sums
 from .vectors import check_vectors, largest_difference
@@ -68,7 +68,7 @@ class Objects(ABC):
 
     @abstractmethod
     def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
-        """Return a new square matrix of all distances, squared where the criterion speaks of points."""
+        """Return a new square matrix of all distances as engines compare them."""
 
     @abstractmethod
     def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
@@ -142,8 +142,8 @@ class Vectors(Objects):
         return exact_fingerprint(options, *more, self.rows)
 
     def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
-        """Compare all pairs of rows; by squares where the criterion speaks of points."""
-        return pairwise(self.rows, "sqeuclidean" if criterion.geometric else metric)
+        """Compare all pairs of rows; by squares where these give the same tree."""
+        return pairwise(self.rows, compared_metric(metric, criterion.by_squares))
 
     def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
         """Compare all pairs of rows."""

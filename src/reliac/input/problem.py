@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..algorithm.criteria import Criterion, get_criterion
 from ..errors import explain, option
 from .fingerprints import function_fingerprint
-from .metrics import EUCLIDEAN, MetricLike, canonical_metric, squares_of
+from .metrics import EUCLIDEAN, MetricLike, canonical_metric, compared_metric, squares_of
 from .numbers import check_unmasked
 from .objects import Objects, make_objects
 from .options import Stop, check_number, check_stop
@@ -40,7 +40,12 @@ class Problem:
     @property
     def rooted(self) -> bool:
         """Whether engines compare squared distances while the user sees their roots."""
-        return self.criterion.geometric and self.metric != "sqeuclidean"
+        return (self.criterion.geometric and self.metric == "precomputed") or self.compared_metric != self.metric
+
+    @property
+    def compared_metric(self) -> MetricLike:
+        """The metric whose distances engines compare."""
+        return compared_metric(self.metric, self.criterion.by_squares)
 
     @property
     def tie_factor(self) -> float:
@@ -71,7 +76,7 @@ class Problem:
         return np.asarray(distances, dtype=np.float64) <= self.longest  # float32 would round the limit
 
     def base_distances(self) -> NDArray[Any]:
-        """Return a new square matrix of the objects' distances, squared where the criterion speaks of points."""
+        """Return a new square matrix of the objects' distances as engines compare them."""
         square = self.objects.base_distances(self.criterion, self.metric)
         if not self.objects.is_bounded(self.metric):  # no check was possible before
             largest = float(square.max(initial=0.0))
@@ -107,7 +112,7 @@ def make_problem(
     X: Any,
     criterion: Any = "ward",
     *,
-    metric: Any = "sqeuclidean",
+    metric: Any = "euclidean",
     alpha: Any = 1.0,
     n_clusters: Any = None,
     max_level: Any = None,

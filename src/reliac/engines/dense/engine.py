@@ -82,7 +82,7 @@ class DenseEngine:
         problem, n, stored = self.problem, self.problem.n_objects, self.square.stored
         if problem.objects.are_points(problem.metric):
             vectors = rows_of(problem.objects)
-            root = squares_of(problem.metric) is Squares.ROOTED and not problem.criterion.geometric
+            root = squares_of(problem.compared_metric) is Squares.ROOTED
             euclidean_square(np.ascontiguousarray(vectors.T, np.float64), stored, width, root)
         else:
             stored.reshape(n, width)[:, :n] = problem.base_distances()

@@ -97,7 +97,7 @@ class MatrixEngine(ListEngine):
         """Return the matrix to read, and whether its entries still have to be squared."""
         if isinstance(problem.objects, Distances):
             return _side_by_side(problem.objects.matrix), problem.criterion.geometric
-        metric, rows = "sqeuclidean" if problem.criterion.geometric else problem.metric, rows_of(problem.objects)
+        metric, rows = problem.compared_metric, rows_of(problem.objects)
         if not comes_in_blocks(rows, metric):
             self.own = problem.base_distances()
             return self.own, False

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
-from ...input.metrics import Squares
 from ..compiled.loading import compiled
 from ..compiled.sorting import insert, select
 from .forest import Edges, Forest
@@ -39,8 +38,8 @@ PIECES = 16
 NO_COMPONENT, SEVERAL = -2, -3
 
 #: ``blocks`` (leaves, d, WIDTH): coordinates, infinite where a leaf has none. ``low``, ``high`` (2 leaves, d): boxes.
-#: ``object_at`` (leaves * WIDTH,): which point lies at a place, -1 for none. ``rooted``: whether values are roots.
-Tree = namedtuple("Tree", "blocks low high object_at rooted")
+#: ``object_at`` (leaves * WIDTH,): which point lies at a place, -1 for none.
+Tree = namedtuple("Tree", "blocks low high object_at")
 
 #: For each place the component, a lower bound of the distance to all outside it, and who is that near (-1: unknown).
 #: ``best`` (at places that lead components): the lightest edge that is known to leave. ``kin`` of a node: the component
@@ -143,12 +142,6 @@ def squares(tree, leaf, other, slot, limit, out):
 
 
 @compiled
-def limit_of(tree, value):
-    """Return a square that is not below any whose value is up to ``value``."""
-    return value * value * (1 + 1e-15) if tree.rooted else value
-
-
-@compiled
 def list_neighbours(tree, kin, first, last, places, values):
     """Find the nearest neighbours of all points in leaves ``first`` to ``last``; (n places, LISTED), sorted."""
     stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
@@ -163,15 +156,15 @@ def list_neighbours(tree, kin, first, last, places, values):
                 x = own * WIDTH + slot
                 if tree.object_at[x] < 0:
                     break
-                bound = limit_of(tree, values[x, end])
+                bound = values[x, end]
                 hits = squares(tree, leaf, own, slot, bound, square)
                 for s in range(WIDTH if hits else 0):
                     if square[s] <= bound and leaf * WIDTH + s != x:
-                        value = np.sqrt(square[s]) if tree.rooted else square[s]
+                        value = square[s]
                         if value < values[x, end]:
                             insert(values[x], places[x], 0, end, value, leaf * WIDTH + s)
                 limit = max(limit, values[x, end])
-            leaf = next_leaf(tree, kin, leaves + own, NO_COMPONENT, walk, stack, gaps, limit_of(tree, limit))
+            leaf = next_leaf(tree, kin, leaves + own, NO_COMPONENT, walk, stack, gaps, limit)
 
 
 @compiled
@@ -240,16 +233,16 @@ def search_outside(tree, now, largest, first, last):
             limit = 0.0
             for w in range(count):
                 x = wanted[w]
-                most = limit_of(tree, bound[w])
+                most = bound[w]
                 hits = squares(tree, leaf, own, x - own * WIDTH, most, square)
                 for s in range(WIDTH if hits else 0):
                     y = leaf * WIDTH + s
                     if square[s] <= most and now.component[y] != now.component[x] and now.component[y] >= 0:
-                        value = np.sqrt(square[s]) if tree.rooted else square[s]
+                        value = square[s]
                         if value < bound[w] or (value == bound[w] and now.nearest[x] < 0):
                             bound[w], now.nearest[x] = value, y
                 limit = max(limit, bound[w])
-            leaf = next_leaf(tree, now.kin, leaves + own, common, walk, stack, gaps, limit_of(tree, limit))
+            leaf = next_leaf(tree, now.kin, leaves + own, common, walk, stack, gaps, limit)
         for w in range(count):
             x = wanted[w]
             c = now.component[x]
@@ -283,7 +276,7 @@ def ties_of_point(tree, now, places, values, x, found):
                 count += 1
         return count
     stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
-    square, leaves, own, limit = np.empty(WIDTH), len(tree.blocks), x // WIDTH, limit_of(tree, best)
+    square, leaves, own, limit = np.empty(WIDTH), len(tree.blocks), x // WIDTH, best
     walk[0], walk[1] = leaves + own, 0
     leaf = own
     while leaf >= 0:
@@ -292,7 +285,7 @@ def ties_of_point(tree, now, places, values, x, found):
             y = leaf * WIDTH + s
             if now.component[y] == c or now.component[y] < 0:
                 continue
-            if (np.sqrt(square[s]) if tree.rooted else square[s]) == best:
+            if square[s] == best:
                 if count < len(found):
                     found[count] = y
                 count += 1
@@ -325,7 +318,7 @@ def lightest_edges(tree, now, places, values, largest, first, edges):
     return count, len(now.best)
 
 
-def make_tree(points: NDArray[Any], rooted: bool, pool: Executor) -> Tree:
+def make_tree(points: NDArray[Any], pool: Executor) -> Tree:
     """Build the tree; the four subtrees below the top in threads. O(n d log n)."""
     n, d = points.shape
     levels = max(2, int(np.ceil(np.log2(n / WIDTH))))
@@ -336,12 +329,12 @@ def make_tree(points: NDArray[Any], rooted: bool, pool: Executor) -> Tree:
     list(pool.map(lambda node: build(points, order, low, high, node, levels - 1), range(4, 8)))
     blocks, object_at = np.full((leaves, d, WIDTH), np.inf), np.full(leaves * WIDTH, -1)
     fill_blocks(points, order, blocks, object_at)
-    return Tree(blocks, low, high, object_at, rooted)
+    return Tree(blocks, low, high, object_at)
 
 
-def edges_of_points(points: NDArray[Any], kind: int, pool: Executor, threads: int) -> Edges:
+def edges_of_points(points: NDArray[Any], pool: Executor, threads: int) -> Edges:
     """Return all edges of all minimum spanning trees of distinct points."""
-    tree = make_tree(points, kind == Squares.ROOTED, pool)
+    tree = make_tree(points, pool)
     leaves, size = len(tree.blocks), len(tree.object_at)
     bounds = np.linspace(0, leaves, PIECES * threads + 1).astype(int)
     pieces = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))

@@ -40,7 +40,7 @@ OBJECTS_FOR_A_TREE, MORE_A_DIMENSION = 50_000, 2.2
 
 def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]:
     """Return all edges that are in some minimum spanning tree of the objects, but for links of twins."""
-    n, objects, metric = problem.n_objects, problem.objects, problem.metric
+    n, objects, metric = problem.n_objects, problem.objects, problem.compared_metric
     if isinstance(objects, Distances):  # few numbers are copied, so that kernels meet one type and are compiled once
         return edges_of_given(np.array(objects.matrix, np.float64) if n <= SMALL else objects.matrix, n, threads)
     if not isinstance(objects, Vectors) or objects.sparse or not squares_of(metric):
@@ -65,13 +65,13 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
         square = np.empty((n, n))
         np.fill_diagonal(square, 0.0)
         columns = np.ascontiguousarray(rows.T, np.float64)
-        euclidean_square(columns, square.reshape(-1), n, kind == Squares.ROOTED)
+        euclidean_square(columns, square.reshape(-1), n, False)
         return edges_of_matrix(square, n)[0]
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         if kind != Squares.UNIT and d <= FEW_DIMENSIONS and n > OBJECTS_FOR_A_TREE * MORE_A_DIMENSION ** (d - 5):
             from .boruvka import edges_of_points
 
-            return edges_of_points(rows, kind, pool, threads)
+            return edges_of_points(rows, pool, threads)
         from .sweeps import edges_by_products
 
         return edges_by_products(rows, kind, pool)

@@ -23,8 +23,8 @@ from ..compiled.sorting import insert
 from .forest import Edges, Forest
 from .prim import edges_of_matrix
 
-#: Kinds of distances as kernels know them.
-PLAIN, ROOTED, COSINE = int(Squares.PLAIN), int(Squares.ROOTED), int(Squares.UNIT)
+#: The kind of distances that are not squares of differences, as kernels know it.
+COSINE = int(Squares.UNIT)
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 256, 2048
@@ -61,7 +61,7 @@ def measure(points, norms, kind, x, y):
     for k in range(points.shape[1]):
         t = points[x, k] - points[y, k]
         total += t * t
-    return np.sqrt(total) if kind == ROOTED else total
+    return total
 
 
 @compiled
@@ -177,7 +177,7 @@ class Sweep:
         rounding = (self.points.shape[1] + 8) * 2.0**-51
         if self.kind == COSINE:
             return np.asarray(np.maximum(squares * (0.5 - rounding) - rounding, 0.0))
-        return np.asarray((squares if self.kind == PLAIN else np.sqrt(squares)) * (1.0 - rounding))
+        return np.asarray(squares * (1.0 - rounding))
 
     def list_rows(self, first: int, component: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """List the nearest rows outside their component for a block of rows: places, distances, reach."""

@@ -63,9 +63,9 @@ def partitions(X: NDArray[np.float64], criterion: str = "single") -> dict[str, N
     nearest = join_nearest(X)
     left = int(nearest.max()) + 1
     return {
-        "standard": cluster(X, criterion, alpha=0.0, n_clusters=left).labels(),
+        "standard": cluster(X, criterion, metric="sqeuclidean", alpha=0.0, n_clusters=left).labels(),
         "nearest neighbour": nearest,
-        "reliable": cluster(X, criterion, n_clusters=left).labels(),
+        "reliable": cluster(X, criterion, metric="sqeuclidean", n_clusters=left).labels(),
     }
 
 

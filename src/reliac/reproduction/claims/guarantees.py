@@ -48,7 +48,9 @@ class Input:
 
     def tree(self, criterion: str) -> ClusterTree:
         """Run the reliable strategy."""
-        return cluster(self.D, criterion, metric="precomputed") if self.X is None else cluster(self.X, criterion)
+        if self.X is None:
+            return cluster(self.D, criterion, metric="precomputed")
+        return cluster(self.X, criterion, metric="sqeuclidean")
 
 
 def _matrix(values: NDArray[np.float64]) -> Input:

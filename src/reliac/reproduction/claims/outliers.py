@@ -117,7 +117,7 @@ def aucs(X: Floats, outlier: NDArray[np.bool_], seed: int) -> dict[str, float]:
     from sklearn.metrics import roc_auc_score
     from sklearn.neighbors import LocalOutlierFactor
 
-    trees = [cluster(X, criterion) for criterion in CRITERIA]
+    trees = [cluster(X, criterion, metric="sqeuclidean") for criterion in CRITERIA]
     neighbours = min(NEIGHBOURS, len(X) - 1)
     scores = (
         *(tree.join_levels for tree in trees),

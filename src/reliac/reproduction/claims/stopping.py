@@ -95,7 +95,8 @@ def section(
         progress(f"early stopping: {name}")
         for criterion in criteria:
             for strategy, alpha in STRATEGIES.items():
-                found[name, criterion, strategy] = curves(cluster(X, criterion, alpha=alpha), classes)
+                tree = cluster(X, criterion, metric="sqeuclidean", alpha=alpha)
+                found[name, criterion, strategy] = curves(tree, classes)
     shown = SHOWN_CRITERION if SHOWN_CRITERION in criteria else criteria[0]
     figures = picture(
         "claim-stopping",

@@ -66,14 +66,14 @@ def spread(X: NDArray[np.float64], criterion: str, n_classes: int, orders: int) 
     """Cluster the rows in many orders and count the different partitions."""
     from scipy.spatial.distance import pdist
 
-    counts = cluster(X, criterion).cluster_counts
+    counts = cluster(X, criterion, metric="sqeuclidean").cluster_counts
     level = int(np.flatnonzero(counts >= n_classes)[-1])
     rng = np.random.default_rng(0)
     seen: dict[tuple[str, int], set[bytes]] = {}
     for _ in range(orders):
         order = rng.permutation(len(X))
         rows = X[order]
-        tree = cluster(rows, criterion)
+        tree = cluster(rows, criterion, metric="sqeuclidean")
         seen.setdefault(("reliac", 0), set()).add(canonical(tree.labels(level=level), order))
         seen.setdefault(("reliac", 1), set()).add(canonical(tree.labels(n_classes), order))
         # whole numbers tie exactly; SciPy takes Euclidean distances for the criteria of centroids

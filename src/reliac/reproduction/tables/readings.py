@@ -81,7 +81,7 @@ class Objects:
     def tree(self, criterion: str, alpha: float) -> ClusterTree:
         """Cluster the objects by squared Euclidean distance; sparse vectors through their matrix, computed once."""
         if not is_sparse(self.X):
-            return cluster(self.X, criterion, alpha=alpha)
+            return cluster(self.X, criterion, metric="sqeuclidean", alpha=alpha)
         given = self._plain if get_criterion(criterion).geometric else self.squared
         return cluster(given, criterion, metric="precomputed", alpha=alpha)
 
