@@ -52,8 +52,8 @@ def cluster(
         "wpgma" (weighted), "upgmc" (centroid) and "wpgmc" (median).
     metric : the name of a metric that ``scipy.spatial.distance.pdist`` knows, a function of two vectors, or
         "precomputed". Centroid, median and ward need "euclidean", "sqeuclidean" or "precomputed", and take given
-        distances as Euclidean ones. With "sqeuclidean" distances in the tree are squares (ward: the growth of the sum of
-        squares), as in the paper; average of "sqeuclidean" or "cosine" distances needs no matrix.
+        distances as Euclidean ones. With "sqeuclidean" distances in the tree are squares (of ward the growth of the sum
+        of squares), as in the paper; average of "sqeuclidean" or "cosine" distances needs no matrix.
     alpha : share of the smallest reliable links that each step establishes; 1 is the reliable strategy, 0 the
         standard one (a single link a step).
     n_clusters : stop when exactly this many clusters are left.

@@ -442,7 +442,7 @@ def test_compiled_code_is_loaded_with_made_up_objects_whatever_the_metric_needs(
 
 
 def test_a_run_that_makes_no_level_does_not_count_as_compiled(tmp_path):
-    code = "import numpy as np, reliac; cluster_squares(np.eye(30), 'single', engine='spanning', max_level=0)"
+    code = "import numpy as np, reliac; reliac.cluster(np.eye(30), 'single', engine='spanning', max_level=0)"
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "RELIAC_CACHE": str(tmp_path)})
     assert not list(tmp_path.rglob("spanning-*"))
 
