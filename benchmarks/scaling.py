@@ -30,7 +30,7 @@ def main() -> None:
         calls = [Clustering(mixture(n, d, kind=np.float32), criterion, metric="sqeuclidean") for n in sizes]
         seconds = take_turns(*calls)
         exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-        peak = "" if arguments.quick else f"{peak_memory(calls[-1].X, criterion) / 2**20:.0f} MB"
+        peak = "" if arguments.quick else f"{peak_memory(calls[-1].X, criterion, metric='sqeuclidean') / 2**20:.0f} MB"
         times = ", ".join(f"{second:.2f}" for second in seconds)
         rows.append([name, ", ".join(map(str, sizes)), times, f"{exponent:.2f}", f"{limit}", peak])
         print("  ".join(rows[-1]), flush=True)
