@@ -1,4 +1,4 @@
-"""Outliers are the objects that join others late: no radius and no number of neighbours has to be chosen."""
+"""Outliers are the objects that come together with others late, or far away."""
 
 import numpy as np
 
@@ -7,14 +7,17 @@ from reliac import ReliableOutlierDetector
 
 rng = np.random.default_rng(1)
 crowd = np.concatenate([rng.normal(0.0, 1.0, size=(100, 2)), rng.normal(12.0, 2.0, size=(100, 2))])
-planted = np.array([[6.0, 6.0], [-6.0, 5.0], [20.0, -5.0]])
-points = np.concatenate([crowd, planted])  # rows 200, 201 and 202 are the planted ones
+planted = np.array([[6.0, 6.0], [-6.0, 5.0], [20.0, -5.0], [20.2, -5.1]])
+points = np.concatenate([crowd, planted])  # rows 200 to 203 are the planted ones, and the last two are a pair
 
-tree = reliac.cluster(points, "average", metric="euclidean")
-scores = tree.outlier_scores()
-print(f"{tree.n_levels} levels. The objects that join last:")
-for row in scores.argsort(kind="stable")[::-1][:6]:
-    print(f"  row {row:3d}  joins at level {tree.join_levels[row]:2d}  score {scores[row]:.2f}")
+tree = reliac.cluster(points, "single", metric="euclidean")
+by_level, by_distance = tree.outlier_scores(by="level"), tree.outlier_scores(by="distance of 10")
+print("The pair joins at once, so by the level of the first join it looks normal:")
+for row in range(200, 204):
+    print(
+        f"  row {row}  joins row {tree.join_partners[row]:3d} at level {tree.join_levels[row]:2d}, distance "
+        f"{tree.join_distances[row]:.2f}  score by level {by_level[row]:.2f}, by distance of 10 {by_distance[row]:.2f}"
+    )
 
 detector = ReliableOutlierDetector(contamination=0.02).fit(points)
 print("Flagged rows:", np.flatnonzero(detector.fit_predict(points) == -1).tolist())

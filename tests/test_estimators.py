@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from scipy.spatial import distance
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.base import clone
-from sklearn.cluster import AgglomerativeClustering
+from sklearn.cluster import AgglomerativeClustering, FeatureAgglomeration
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import cosine_distances, euclidean_distances, manhattan_distances
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reliac
-from reliac import ReliableAgglomerativeClustering, ReliableOutlierDetector
+from reliac import ReliableAgglomerativeClustering, ReliableFeatureAgglomeration, ReliableOutlierDetector
+from reliac.estimators import tables
 from reliac.tree import placing as scoring
 
+MANY_TIES = pytest.mark.filterwarnings("ignore:No row is flagged")
+SCORES = ("level", "distance", "level of 5", "distance of 10")
 SHARED = ("ward", "complete", "average", "single")
 ALL = (*SHARED, "weighted", "centroid", "median")
 
@@ -59,11 +65,19 @@ def members_of_merges(children, n):
         ReliableAgglomerativeClustering(),
         ReliableAgglomerativeClustering(linkage="single", compute_full_tree=False),
         ReliableAgglomerativeClustering(linkage="centroid", alpha=0.0),
+        ReliableAgglomerativeClustering(linkage="upgma", n_jobs=1, progress=True),
+        ReliableAgglomerativeClustering(linkage="average", metric=euclidean_distances),
+        ReliableFeatureAgglomeration(),
+        ReliableFeatureAgglomeration(linkage="average", metric=euclidean_distances, pooling_func=np.max),
         ReliableOutlierDetector(),
         ReliableOutlierDetector("single", contamination="auto"),
         ReliableOutlierDetector("ward", metric="sqeuclidean"),
+        ReliableOutlierDetector("average", by="level"),
+        ReliableOutlierDetector(by="level of 5", n_jobs=1),
+        ReliableOutlierDetector("complete", metric=euclidean_distances, by="distance"),
     ]
 )
+@MANY_TIES  # of a few random rows many have the highest score
 def test_every_check_of_scikit_learn_passes(estimator, check):
     check(estimator)
 
@@ -72,8 +86,11 @@ def test_the_parameters_begin_with_those_of_scikit_learn_in_order_and_with_their
     def signature(estimator):
         return [(p.name, p.default, p.kind) for p in inspect.signature(estimator).parameters.values()]
 
-    theirs = signature(AgglomerativeClustering)
-    assert signature(ReliableAgglomerativeClustering)[: len(theirs)] == theirs
+    for ours, theirs in (
+        (ReliableAgglomerativeClustering, AgglomerativeClustering),
+        (ReliableFeatureAgglomeration, FeatureAgglomeration),
+    ):
+        assert signature(ours)[: len(signature(theirs))] == signature(theirs)
 
 
 @pytest.mark.parametrize("estimator", [ReliableAgglomerativeClustering(3), ReliableOutlierDetector("single")])
@@ -280,6 +297,190 @@ def test_compute_full_tree_false_stops_early_with_the_merges_in_level_order(blob
     np.testing.assert_array_equal(stopped.labels_, full.tree_.labels(7, by="level"))
 
 
+# --- what estimators hand on to the library ---
+
+
+def test_threads_progress_and_checkpoint_reach_the_run(blobs, tmp_path, monkeypatch):
+    seen = []
+
+    def cluster(*given, **options):
+        seen.append(options)
+        return reliac.cluster(*given, **options)
+
+    monkeypatch.setattr(tables, "cluster", cluster)
+    told = []
+    options = {"n_jobs": 1, "progress": told.append, "checkpoint": tmp_path / "kept"}
+    for make in (ReliableAgglomerativeClustering, ReliableFeatureAgglomeration, ReliableOutlierDetector):
+        make(**options).fit(blobs)
+        assert {name: seen[-1][name] for name in options} == options
+        assert told
+        told.clear()
+
+
+def test_a_run_that_was_stopped_goes_on_from_the_checkpoint_of_the_estimator(blobs, tmp_path):
+    def stop(progress):
+        if progress.level == 3:
+            raise KeyboardInterrupt
+
+    kept = tmp_path / "kept"
+    options = {"alpha": 0.5, "checkpoint": kept}
+    with pytest.raises(reliac.Interrupted):
+        ReliableAgglomerativeClustering(3, progress=stop, **options).fit(blobs)
+    assert kept.exists()
+    model = ReliableAgglomerativeClustering(3, **options).fit(blobs)
+    assert not kept.exists()
+    np.testing.assert_array_equal(model.labels_, ReliableAgglomerativeClustering(3, alpha=0.5).fit_predict(blobs))
+
+
+@pytest.mark.parametrize("linkage", ALL)
+def test_max_level_gives_the_clusters_of_that_level(blobs, linkage):
+    model = ReliableAgglomerativeClustering(None, linkage=linkage, max_level=3).fit(blobs)
+    full = ReliableAgglomerativeClustering(linkage=linkage).fit(blobs)
+    np.testing.assert_array_equal(model.labels_, full.tree_.labels(level=3))
+    assert model.n_clusters_ == full.tree_.cluster_counts[3] == len(set(model.labels_))
+    assert len(model.children_) == len(blobs) - model.n_clusters_
+    assert model.levels_.max() == 3
+    assert ReliableAgglomerativeClustering(None, linkage=linkage, max_level=999).fit(blobs).n_clusters_ == 1
+
+
+def test_a_detector_that_stops_after_some_levels_gives_the_rest_the_score_1(planted):
+    detector = ReliableOutlierDetector(by="level", max_level=2, contamination="auto").fit(planted)
+    assert detector.tree_.n_levels == 2
+    assert (detector.outlier_scores_[-3:] == 1.0).all()
+    assert detector.score_samples([[900.0, 900.0]]).tolist() == [-1.0]
+
+
+def test_a_weight_counts_as_so_many_equal_rows(blobs):
+    weights = np.random.default_rng(1).integers(1, 4, len(blobs))
+    for linkage in ALL:
+        model = ReliableAgglomerativeClustering(4, linkage=linkage).fit(blobs, sample_weight=weights)
+        tree = reliac.cluster(blobs, linkage, metric="euclidean", weights=weights)
+        np.testing.assert_array_equal(model.labels_, tree.labels(4))
+    repeated = ReliableAgglomerativeClustering(4, linkage="average").fit_predict(np.repeat(blobs, weights, axis=0))
+    weighted = ReliableAgglomerativeClustering(4, linkage="average").fit_predict(blobs, sample_weight=weights)
+    assert same_partition(repeated, np.repeat(weighted, weights))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
+def test_rows_of_weight_0_take_no_part(blobs, metric):
+    data = blobs if metric == "euclidean" else squareform(pdist(blobs))
+    weights = np.ones(len(blobs))
+    weights[[3, 50, 119]] = 0.0
+    kept = np.flatnonzero(weights)
+    model = ReliableAgglomerativeClustering(4, metric=metric).fit(data, sample_weight=weights)
+    assert model.labels_[[3, 50, 119]].tolist() == [-1, -1, -1]
+    assert model.n_leaves_ == len(kept)
+    rest = data[kept] if metric == "euclidean" else data[np.ix_(kept, kept)]
+    np.testing.assert_array_equal(
+        model.labels_[kept], ReliableAgglomerativeClustering(4, metric=metric).fit_predict(rest)
+    )
+
+
+def test_names_of_a_frame_stay_with_their_rows_where_some_have_weight_0(blobs):
+    frame = pd.DataFrame(blobs, columns=list("abc"), index=[f"row {i}" for i in range(len(blobs))])
+    weights = [0.0, *[2.0] * 119]
+    model = ReliableAgglomerativeClustering(4).fit(frame, sample_weight=weights)
+    assert model.tree_.names.tolist() == frame.index[1:].tolist()
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.zeros(120), "All sample weights are zero"),
+        (np.ones(7), r"weights of shape \(7,\) for 120 rows"),
+        (np.r_[0.0, -1.0, np.ones(118)], "weight .* of row"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(blobs, weights, message):
+    with pytest.raises(ValueError, match=rf"{message}.*Allowed: .*Next: "):
+        ReliableAgglomerativeClustering().fit(blobs, sample_weight=weights)
+
+
+# --- metrics of whole tables, as scikit-learn has them ---
+
+
+def half_steps(table):
+    return cdist(table, table, "cityblock") / 2.0
+
+
+@pytest.mark.parametrize("metric", [manhattan_distances, cosine_distances, half_steps, partial(euclidean_distances)])
+@pytest.mark.parametrize("linkage", ["average", "complete", "single"])
+def test_a_function_of_the_whole_table_works_as_in_scikit_learn(blobs, linkage, metric):
+    options = {"n_clusters": 4, "linkage": linkage, "metric": metric}
+    model = ReliableAgglomerativeClustering(**options).fit(blobs)
+    assert same_partition(model.labels_, AgglomerativeClustering(**options).fit_predict(blobs))
+    frame = pd.DataFrame(blobs, index=[f"row {i}" for i in range(len(blobs))]).rename(columns=str)
+    assert ReliableAgglomerativeClustering(**options).fit(frame).tree_.names.tolist() == frame.index.tolist()
+
+
+def test_a_function_that_needs_two_arguments_gets_two_rows(blobs):
+    for metric in (lambda a, b: abs(a - b).sum(), distance.cityblock):
+        model = ReliableAgglomerativeClustering(4, linkage="average", metric=metric).fit(blobs)
+        expected = ReliableAgglomerativeClustering(4, linkage="average", metric="cityblock").fit_predict(blobs)
+        np.testing.assert_array_equal(model.labels_, expected)
+
+
+@pytest.mark.parametrize("metric", [manhattan_distances, half_steps])
+@pytest.mark.parametrize("by", ["level", "distance of 10"])
+def test_new_rows_are_scored_by_a_function_of_whole_tables(blobs, metric, by):
+    new = np.random.default_rng(5).normal(scale=6.0, size=(40, 3))
+    found = ReliableOutlierDetector(metric=metric, by=by).fit(blobs).score_samples(new)
+    expected = ReliableOutlierDetector(metric="cityblock", by=by).fit(blobs).score_samples(new)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("linkage", "metric", "message"),
+    [
+        ("ward", manhattan_distances, "criterion='ward' with metric="),
+        ("average", lambda table: table, r"gives shape \(120, 3\) for a table of 120 rows"),
+        ("average", lambda table: np.triu(cdist(table, table)), "Not symmetric"),
+    ],
+)
+def test_a_function_of_the_whole_table_that_cannot_work_is_refused(blobs, linkage, metric, message):
+    with pytest.raises(ValueError, match=rf"{message}.*Allowed: .*Next: "):
+        ReliableAgglomerativeClustering(linkage=linkage, metric=metric).fit(blobs)
+
+
+# --- clusters of columns ---
+
+
+@pytest.mark.parametrize("linkage", SHARED)
+@pytest.mark.parametrize("pooling_func", [np.mean, np.max, np.median])
+def test_columns_are_pooled_as_scikit_learn_pools_them(linkage, pooling_func):
+    X = make_blobs(40, 12, centers=3, random_state=1)[0]
+    options = {"n_clusters": 4, "linkage": linkage, "pooling_func": pooling_func}
+    theirs, ours = FeatureAgglomeration(**options).fit(X), ReliableFeatureAgglomeration(**options).fit(X)
+    assert same_partition(ours.labels_, theirs.labels_)
+    order = [theirs.labels_[np.flatnonzero(ours.labels_ == label)[0]] for label in range(4)]
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X)[:, order])
+    np.testing.assert_allclose(ours.inverse_transform(ours.transform(X)), theirs.inverse_transform(theirs.transform(X)))
+
+
+def test_names_of_columns_are_names_in_the_tree_and_pooled_columns_have_names_of_their_own(blobs):
+    frame = pd.DataFrame(np.column_stack((blobs, blobs + 0.1)), columns=list("abcdef"))
+    model = ReliableFeatureAgglomeration(3).set_output(transform="pandas").fit(frame)
+    assert model.tree_.names.tolist() == list("abcdef")
+    assert model.labels_.tolist() == [0, 1, 2, 0, 1, 2]
+    assert model.transform(frame).columns.tolist() == [f"reliablefeatureagglomeration{i}" for i in range(3)]
+    fitted = make_pipeline(StandardScaler(), ReliableFeatureAgglomeration(2), ReliableAgglomerativeClustering(3)).fit(
+        frame
+    )
+    assert len(set(fitted[-1].labels_)) == 3
+
+
+def test_columns_are_cut_by_distance_or_level_too(blobs):
+    X = np.column_stack((blobs, blobs + 0.1))
+    by_distance = ReliableFeatureAgglomeration(None, distance_threshold=5.0).fit(X)
+    by_level = ReliableFeatureAgglomeration(None, max_level=1).fit(X)
+    assert by_distance.n_clusters_ == by_level.n_clusters_ == 3
+    np.testing.assert_array_equal(by_distance.labels_, by_level.labels_)
+    with pytest.raises(ValueError, match=r"n_clusters=7.*6 features"):
+        ReliableFeatureAgglomeration(7).fit(X)
+    with pytest.raises(ValueError, match=r"X has 2 columns.*Allowed: .*3 clusters.*Next: "):
+        by_level.inverse_transform(np.ones((4, 2)))
+
+
 # --- refusals ---
 
 
@@ -288,6 +489,8 @@ def test_compute_full_tree_false_stops_early_with_the_merges_in_level_order(blob
     [
         ({"n_clusters": 2, "distance_threshold": 1.0}, "Exactly one of n_clusters and distance_threshold"),
         ({"n_clusters": None}, "Exactly one of n_clusters and distance_threshold"),
+        ({"n_clusters": 2, "max_level": 3}, "n_clusters=2 and .* and max_level=3.*or max_level alone"),
+        ({"n_clusters": None, "max_level": -1}, "max_level=-1"),
         (
             {"n_clusters": None, "distance_threshold": 1.0, "compute_full_tree": False},
             "compute_full_tree must be True if distance_threshold is set",
@@ -357,9 +560,26 @@ def test_the_attributes_are_what_the_tree_says(planted):
     detector = ReliableOutlierDetector("single").fit(planted)
     tree = reliac.cluster(planted, "single", metric="euclidean")
     np.testing.assert_array_equal(detector.join_levels_, tree.join_levels)
-    np.testing.assert_array_equal(detector.outlier_scores_, tree.outlier_scores())
+    np.testing.assert_array_equal(detector.outlier_scores_, tree.outlier_scores("distance of 10"))
+    for by in SCORES:
+        detector.set_params(by=by).fit(planted)
+        np.testing.assert_array_equal(detector.outlier_scores_, tree.outlier_scores(by))
 
 
+def test_the_offset_of_auto_is_twice_the_upper_quartile_of_distances_and_half_of_the_levels(planted):
+    detector = ReliableOutlierDetector(contamination="auto").fit(planted)
+    assert detector.offset_ == -2.0 * np.quantile(detector.outlier_scores_, 0.75)
+    assert detector.set_params(by="level of 5").fit(planted).offset_ == -0.5
+
+
+def test_a_contamination_that_a_tie_keeps_from_flagging_anybody_is_said():
+    with pytest.warns(UserWarning, match=r"No row is flagged: the cut is inside a tie, 40 of 40 rows.*Next: raise"):
+        detector = ReliableOutlierDetector(by="distance of 40", contamination=0.1).fit(np.ones((40, 1)))
+    assert (detector.predict(np.ones((3, 1))) == 1).all()
+
+
+@MANY_TIES
+@pytest.mark.parametrize("by", SCORES)
 @pytest.mark.parametrize("alpha", [1.0, 0.5])
 @pytest.mark.parametrize(
     ("linkage", "metric"),
@@ -370,13 +590,13 @@ def test_the_attributes_are_what_the_tree_says(planted):
         ("average", lambda x, y: np.abs(x - y).sum() + 1e-12),  # a row is not at distance 0 from itself
     ],
 )
-def test_score_samples_on_training_rows_is_minus_their_outlier_score_exactly(linkage, metric, alpha):
+def test_score_samples_on_training_rows_is_minus_their_outlier_score_exactly(linkage, metric, alpha, by):
     rng = np.random.default_rng(4)
     rows = rng.normal(size=(60, 4))
     lattice = rng.integers(0, 3, size=(30, 4)) + np.array([0.5, 0.0, 0.0, 0.25])
     rows = np.vstack((rows, rows[:10], 3.0 * rows[:20], lattice))
-    detector = ReliableOutlierDetector(linkage, metric=metric, alpha=alpha).fit(rows)
-    np.testing.assert_array_equal(detector.score_samples(rows), -detector.tree_.outlier_scores())
+    detector = ReliableOutlierDetector(linkage, metric=metric, alpha=alpha, by=by).fit(rows)
+    np.testing.assert_array_equal(detector.score_samples(rows), -detector.tree_.outlier_scores(by))
     shuffled = rng.permutation(len(rows))[:37]
     np.testing.assert_array_equal(detector.score_samples(rows[shuffled]), -detector.outlier_scores_[shuffled])
 
@@ -384,38 +604,68 @@ def test_score_samples_on_training_rows_is_minus_their_outlier_score_exactly(lin
 # --- outliers among new rows ---
 
 
-def level_by_definition(tree, i, reach):
-    """Climb from object i link by link to the first one as far as ``reach``, one level above all if there is none."""
+def level_by_definition(tree, i, reach, size=1):
+    """Climb from object i to the first link as far as ``reach`` and as large as ``size``; a level more if none is."""
     parent = {}
     for row, link in enumerate(tree.links):
         parent[link["left"]] = parent[link["right"]] = row
     node = i
     while node in parent:
         row = parent[node]
-        if tree.monotone_distances[row] >= reach:
+        if tree.monotone_distances[row] >= reach and tree.links["size"][row] >= size:
             return tree.links["level"][row]
         node = tree.n_objects + row
     return tree.n_levels + 1
 
 
+@MANY_TIES
+@pytest.mark.parametrize(("by", "size"), [("level", 1), ("level of 10", 9)])
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
 @pytest.mark.parametrize("linkage", ALL)
-def test_a_new_row_gets_the_first_level_at_which_its_nearest_row_merges_that_far(blobs, linkage, metric):
+def test_a_new_row_gets_the_first_level_at_which_its_nearest_row_merges_that_far(blobs, linkage, metric, by, size):
     new = np.random.default_rng(5).normal(scale=8.0, size=(80, 3))
-    detector = ReliableOutlierDetector(linkage, metric=metric).fit(blobs)
+    detector = ReliableOutlierDetector(linkage, metric=metric, by=by).fit(blobs)
     tree = detector.tree_
     expected = []
     for row in cdist(new, blobs):
         pair = reliac.cluster([[0.0], [row.min()]], linkage, metric=metric)  # how far two such objects merge
-        expected.append(level_by_definition(tree, int(row.argmin()), pair.links["distance"][0]))
+        expected.append(level_by_definition(tree, int(row.argmin()), pair.links["distance"][0], size))
     assert len(set(expected)) > 3
     np.testing.assert_array_equal(detector.score_samples(new), -np.minimum(np.divide(expected, tree.n_levels), 1.0))
+
+
+@pytest.mark.parametrize("size", [2, 3, 10])
+def test_a_new_row_scores_as_in_the_single_tree_that_holds_it_unless_it_is_a_bridge(blobs, size):
+    by = f"distance of {size}"
+    new = np.random.default_rng(5).normal(scale=8.0, size=(60, 3))
+    detector = ReliableOutlierDetector(by=by).fit(blobs)
+    largest = detector.tree_.links["distance"].max()
+    exact = 0
+    for row, score in zip(new, detector.score_samples(new), strict=True):
+        tree = reliac.cluster(np.vstack((blobs, row)), "single", metric="euclidean")
+        true = tree.outlier_scores(by)[-1] * tree.links["distance"].max() / largest
+        assert -score >= true - 1e-12  # a bridge between two clusters makes one large cluster of them
+        exact += abs(-score - true) < 1e-12
+    assert exact >= (60 if size == 2 else 45)
+
+
+@pytest.mark.parametrize("linkage", ALL)
+def test_by_distance_a_new_row_is_as_far_as_its_nearest_row_and_that_ones_company(blobs, linkage):
+    new = np.random.default_rng(5).normal(scale=8.0, size=(60, 3))
+    detector = ReliableOutlierDetector(linkage).fit(blobs)
+    tree = detector.tree_
+    largest = tree.links["distance"].max()
+    apart = cdist(new, blobs)
+    company = tree.outlier_scores("distance of 9")[apart.argmin(axis=1)]
+    np.testing.assert_allclose(
+        detector.score_samples(new), -np.maximum(company, apart.min(axis=1) / largest), rtol=1e-12
+    )
 
 
 def test_the_nearest_training_row_that_joins_first_decides_a_tie():
     rows = np.array([[0.0], [1.0], [3.0], [4.5], [8.0], [16.0], [16.5]])
     for order in (np.arange(7), np.arange(7)[::-1]):
-        detector = ReliableOutlierDetector("single").fit(rows[order])
+        detector = ReliableOutlierDetector("single", by="level").fit(rows[order])
         joins = dict(zip(rows[order].ravel().tolist(), detector.join_levels_.tolist(), strict=True))
         assert joins[4.5] < joins[8.0]
         level = level_by_definition(detector.tree_, int(np.flatnonzero(rows[order] == 4.5)[0]), 1.75)
@@ -426,15 +676,21 @@ def test_the_nearest_training_row_that_joins_first_decides_a_tie():
 @pytest.mark.parametrize("linkage", ALL)
 def test_a_new_far_row_scores_lower_than_a_new_inlier(planted, linkage):
     detector = ReliableOutlierDetector(linkage).fit(planted)
-    inlier, far, farther = detector.score_samples([[0.1, 0.1], [7.0, -7.0], [900.0, 900.0]])
-    assert inlier > far >= farther == -1.0
+    new = [[0.1, 0.1], [7.0, -7.0], [900.0, 900.0], [9000.0, 900.0]]
+    inlier, far, farther, farthest = detector.score_samples(new)
+    assert inlier > far > farther > farthest
+    inlier, far, farther, farthest = detector.set_params(by="level").fit(planted).score_samples(new)
+    assert inlier > far >= farther == farthest == -1.0
 
 
 def test_new_rows_are_flagged_by_their_scores(planted):
     detector = ReliableOutlierDetector(contamination="auto").fit(planted)
     new = [[0.1, 0.1], [-0.5, 0.7], [7.0, -7.0], [900.0, 900.0]]
     assert detector.predict(new).tolist() == [1, 1, -1, -1]
-    np.testing.assert_array_equal(detector.decision_function(new), detector.score_samples(new) + 0.5)
+    np.testing.assert_array_equal(detector.decision_function(new), detector.score_samples(new) - detector.offset_)
+    by_level = ReliableOutlierDetector(contamination="auto", by="level").fit(planted)
+    assert by_level.predict(new).tolist() == [1, 1, -1, -1]
+    np.testing.assert_array_equal(by_level.decision_function(new), by_level.score_samples(new) + 0.5)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "seuclidean", "mahalanobis", "cityblock"])
@@ -474,12 +730,12 @@ def test_sparse_and_dense_new_rows_score_alike():
     rows = sparse.random_array((80, 20), density=0.3, rng=np.random.default_rng(2), format="csr")
     detector = ReliableOutlierDetector().fit(rows[:50])
     expected = ReliableOutlierDetector().fit(rows[:50].toarray()).score_samples(rows.toarray())
-    np.testing.assert_array_equal(detector.score_samples(rows), expected)
-    np.testing.assert_array_equal(detector.score_samples(rows.toarray()), expected)
+    np.testing.assert_allclose(detector.score_samples(rows), expected, rtol=1e-12)
+    np.testing.assert_array_equal(detector.score_samples(rows.toarray()), detector.score_samples(rows))
 
 
 def test_equal_rows_under_the_standard_strategy_all_get_the_score_of_the_first_that_joins():
     rows = np.array([[0.0], [0.0], [0.0], [5.0], [7.0]])
-    detector = ReliableOutlierDetector("single", alpha=0.0).fit(rows)
+    detector = ReliableOutlierDetector("single", alpha=0.0, by="level").fit(rows)
     assert detector.join_levels_[:3].tolist() == [1, 1, 2]
     assert detector.score_samples(rows[:3]).tolist() == [-0.25, -0.25, -0.25]

@@ -25,6 +25,7 @@ _HOMES = {
     "NotEuclideanWarning": "errors",
     "Progress": "run.history",
     "ReliableAgglomerativeClustering": "estimators",
+    "ReliableFeatureAgglomeration": "estimators",
     "ReliableOutlierDetector": "estimators",
 }
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from .errors import Interrupted as Interrupted
     from .errors import NotEuclideanWarning as NotEuclideanWarning
     from .estimators import ReliableAgglomerativeClustering as ReliableAgglomerativeClustering
+    from .estimators import ReliableFeatureAgglomeration as ReliableFeatureAgglomeration
     from .estimators import ReliableOutlierDetector as ReliableOutlierDetector
     from .linkages import average as average
     from .linkages import centroid as centroid

@@ -200,14 +200,47 @@ def test_tables_are_written_as_text_csv_or_tsv(run, plain, tmp_path):
     assert parsed(run("levels", plain, "--to", "tsv").out, "\t") == rows
 
 
-def test_outliers_come_last_to_join_first(run, table):
-    result = run("outliers", table, "--label-column", "kind", "--top", 2)
+def test_outliers_come_with_level_distance_and_partner_of_their_first_join(run, table):
+    result = run("outliers", table, "--label-column", "kind", "--metric", "euclidean", "--top", 3)
     assert [line.split() for line in result.out.splitlines()] == [
-        ["name", "level", "score"],
-        ["e", "3", "1"],
-        ["a", "1", "0.333333"],
+        ["name", "score", "level", "distance", "partner"],
+        ["e", "1", "3", "14", "d", "and", "3", "more"],
+        ["a", "0.0714286", "1", "1", "b"],
+        ["b", "0.0714286", "1", "1", "a"],
     ]
     assert "--top 0" in run("outliers", table, "--top", 0, status=2).err
+
+
+def test_a_list_of_outliers_that_ends_inside_a_tie_says_so(run, table):
+    options = ("outliers", table, "--label-column", "kind")
+    told = "the cut is inside a tie: 4 objects have the score 0.333333, and 2 of them are shown"
+    assert told in run(*options, "--by", "level", "--top", 3).err
+    for whole in ((), ("--top", 1), ("--top", 5), ("--top", 9)):
+        assert "tie" not in run(*options, "--by", "level", *whole).err
+
+
+def test_outliers_are_scored_as_the_tree_scores_them(run, plain, tmp_path):
+    points = np.random.default_rng(2).normal(size=(40, 2))
+    np.savetxt(tmp_path / "points.csv", points, delimiter=",")
+    for words, by, criterion in (
+        ((), "distance of 10", "single"),
+        (("--by", "level", "--criterion", "average"), "level", "average"),
+        (("--by", "level of 5", "--criterion", "upgma"), "level of 5", "average"),
+        (("--by", "distance-of-5"), "distance of 5", "single"),
+    ):
+        out = run("outliers", tmp_path / "points.csv", "--metric", "euclidean", "--to", "csv", *words).out
+        found = {int(name): float(score) for name, score, *_ in parsed(out)[1:]}
+        tree = reliac.cluster(points, criterion, metric="euclidean")
+        np.testing.assert_allclose([found[row] for row in range(40)], tree.outlier_scores(by), rtol=1e-9)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+    mistake = run("outliers", plain, "--by", "size", status=2).err
+    assert "--by size. Allowed: 'level'" in mistake
+    assert "Next: write --by distance of 10" in mistake
+
+
+def test_an_object_that_never_joins_has_no_distance_and_no_partner(run, table):
+    rows = parsed(run("outliers", table, "--label-column", "kind", "--max-level", 1, "--to", "csv").out)
+    assert rows[1] == ["e", "1.0", "2", "", ""]
 
 
 def test_mst_writes_edges_with_names_weights_and_levels(run, table):

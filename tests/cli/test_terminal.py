@@ -12,6 +12,7 @@ import pytest
 
 import reliac
 from reliac.cli import commands, main, options, parser, terminal
+from reliac.cli.outputs import OUTLIER_COLUMNS, outlier_rows
 
 ESCAPE = "\x1b"
 
@@ -71,19 +72,19 @@ def test_an_error_without_three_parts_is_one_line(on_screen, table, monkeypatch)
 
 
 def test_a_table_is_drawn_with_the_same_cells_as_in_a_pipe(on_screen, run, table):
-    drawn = [line.split() for line in on_screen("outliers", table)[0].splitlines() if line.strip(" ─-")]
+    drawn = [
+        line.split()
+        for line in on_screen("outliers", table, "--metric", "euclidean")[0].splitlines()
+        if line.strip(" ─-")
+    ]
     assert drawn == [line.split() for line in terminal.aligned(*outliers(table)).splitlines()]
-    assert ["[e]", "3", "1"] in drawn
+    assert ["[e]", "1", "3", "14", "d", "and", "3", "more"] in drawn
 
 
 def outliers(table):
-    tree = reliac.cluster(np.loadtxt(table, delimiter=",", skiprows=1, usecols=1)[:, None])
-    order = np.argsort(-tree.join_levels, kind="stable")
-    names = np.array(["a", "b", "c", "d", "[e]"])
-    rows = zip(
-        names[order].tolist(), tree.join_levels[order].tolist(), tree.outlier_scores()[order].tolist(), strict=True
-    )
-    return ("name", "level", "score"), list(rows)
+    points = np.loadtxt(table, delimiter=",", skiprows=1, usecols=1)[:, None]
+    tree = reliac.cluster(points, "single", metric="euclidean", names=["a", "b", "c", "d", "[e]"])
+    return OUTLIER_COLUMNS, outlier_rows(tree, "distance of 10")
 
 
 def test_a_table_of_very_many_rows_is_written_as_plain_text(on_screen, run, table, monkeypatch):

@@ -143,28 +143,28 @@ def test_cluster_distances_are_those_of_the_criteria():
     assert guarantees.cluster_distances(given, labels, "ward")[0, 1] == pytest.approx(25 * 2 / 3)
 
 
-# --- outlier levels ---
+# --- outlier scores ---
 
 
 def test_a_lone_outlier_joins_last_and_pairs_of_outliers_join_first():
     lone = outliers.aucs(*outliers.planted(outliers.LONE, 0)[1:], 0)
     assert lone["level, single"] > 0.99
     pairs = outliers.aucs(*outliers.planted(outliers.PAIRS, 0)[1:], 0)
-    assert pairs["level, single"] < 0.5 < pairs["level of ten, single"]
+    assert max(pairs["level, single"], pairs["distance, single"]) < 0.5
+    assert min(pairs["level of 10, single"], pairs["distance of 10, single"]) > 0.5
     assert all(0.5 < pairs[method] <= 1.0 for method in ("LOF", "isolation forest"))
 
 
-def test_levels_of_two_objects_are_join_levels(iris):
-    for tree in (reliac.cluster(iris.X, "average"), reliac.cluster(iris.X, "average", n_clusters=60)):
-        assert outliers.grown_levels(tree, 2).tolist() == tree.join_levels.tolist()
-
-
-def test_levels_of_ten_objects_by_their_definition(iris):
-    tree = reliac.cluster(iris.X, "single")
-    found = outliers.grown_levels(tree, 10)
-    for level in range(tree.n_levels + 1):
-        labels = tree.labels(level=level)
-        assert ((np.bincount(labels)[labels] >= 10) == (found <= level)).all()
+def test_the_table_decides_the_score_that_the_detector_and_the_command_take(iris):
+    section = outliers.section({"iris": iris}, seeds=3)
+    means = dict(zip(section.tables[0].columns[2:], section.tables[0].rows[-1][2:], strict=True))
+    ours = {name: float(mean) for name, mean in means.items() if name not in outliers.OTHERS}
+    assert max(ours, key=ours.get) == outliers.DEFAULT == "distance of 10, single"
+    detector = reliac.ReliableOutlierDetector()
+    assert f"{detector.by}, {detector.linkage}" == outliers.DEFAULT
+    assert any("decides what the outlier detector and the command take" in text for text in section.paragraphs)
+    sizes = {row[0]: row[1:] for row in section.tables[1].rows}
+    assert sizes["2"] == tuple(means[name] for name in section.tables[1].columns[1:])
 
 
 def test_every_class_becomes_rare_in_turn(iris):
@@ -177,7 +177,8 @@ def test_the_small_classes_of_ecoli_are_hidden_from_the_first_join(real):
     assert [int(outlier.sum()) for _, _, outlier in ecoli] == [9]
     found = outliers.aucs(*ecoli[0][1:], 0)
     assert found["level, single"] == pytest.approx(0.508, abs=0.01)
-    assert found["level of ten, single"] == pytest.approx(0.899, abs=0.01)
+    assert found["level of 10, single"] == pytest.approx(0.899, abs=0.01)
+    assert found["distance of 10, single"] == pytest.approx(0.906, abs=0.01)
 
 
 # --- run time ---

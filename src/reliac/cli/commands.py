@@ -21,11 +21,13 @@ from ..input.numbers import Names
 from ..input.options import check_count, check_number
 from ..tree.clustertree import ClusterTree
 from ..tree.levels import level_rows
+from ..tree.outliers import BEST, BEST_CRITERION, read_score
 from ..tree.storage import holds_tree, read_tree
 from .columns import Choices, Table
 from .options import OF_A_CUT, OF_A_RUN, Asked
 from .outputs import (
     FORMATS,
+    OUTLIER_COLUMNS,
     Format,
     asked_format,
     asked_table,
@@ -33,6 +35,7 @@ from .outputs import (
     picture,
     score_line,
     suffix_of,
+    tie_at_cut,
     write_output,
 )
 from .reading import called, extension, opened, read_stream
@@ -86,12 +89,18 @@ def run_levels(asked: Asked) -> int:
 
 
 def run_outliers(asked: Asked) -> int:
-    """Show the objects by the level at which they join, the last first."""
+    """Show the objects by their outlier score, with the level, distance and partner of their first join."""
     form = asked_table(asked)
     if asked.top is not None:
         check_count("top", asked.top, 1, math.inf, "leave it out for all objects")
-    rows = outlier_rows(_make_tree(asked).tree)
-    return _show(asked, form, ("name", "level", "score"), rows[: asked.top])
+    by = BEST if asked.by is None else asked.by
+    read_score(by)  # a mistake is told before the work begins
+    default = {} if asked.criterion else {"criterion": BEST_CRITERION}
+    rows = outlier_rows(_make_tree(asked, **default).tree, by)
+    tie = tie_at_cut(rows, asked.top)
+    if tie:
+        say(tie)
+    return _show(asked, form, OUTLIER_COLUMNS, rows[: asked.top])
 
 
 def run_mst(asked: Asked) -> int:

@@ -14,7 +14,8 @@ from ..api import cluster
 from ..evaluate import compare_strategies
 from ..input.numbers import Names
 from ..tree.clustertree import ClusterTree
-from .outputs import FORMATS, outlier_rows, picture, score_line, write_output
+from ..tree.outliers import BEST
+from .outputs import FORMATS, OUTLIER_COLUMNS, outlier_rows, picture, score_line, write_output
 from .terminal import aligned, is_terminal, say, shortened, show_parts
 
 OUTLIERS_SHOWN = 5
@@ -34,7 +35,7 @@ def tour(folder: str | None) -> int:
         _levels(trees["ward"]),
         _clusters(trees, species),
         _strategies(numbers, species),
-        _outliers(trees["average"]),
+        _outliers(trees["single"]),
         _spanning_tree(trees["single"]),
     ]
     if folder is not None:
@@ -83,9 +84,9 @@ def _strategies(numbers: NDArray[np.float64], species: Names) -> str:
 
 
 def _outliers(tree: ClusterTree) -> str:
-    rows = [(name, level, round(score, 3)) for name, level, score in outlier_rows(tree)[:OUTLIERS_SHOWN]]
-    title = "4. Outliers. The flowers that stay alone longest (criterion average)."
-    return _titled(title, aligned(("name", "level", "score"), rows))
+    rows = [(name, round(score, 3), *more) for name, score, *more in outlier_rows(tree, BEST)[:OUTLIERS_SHOWN]]
+    title = f"4. Outliers. The flowers that come together with nine others last (single, by {BEST})."
+    return _titled(title, aligned(OUTLIER_COLUMNS, rows))
 
 
 def _spanning_tree(tree: ClusterTree) -> str:

@@ -101,7 +101,7 @@ FILE = Argument("file", "FILE", "table with one row per object, or - for standar
 TREE = Argument("file", "TREE", "a file that 'cluster --out tree.reliac' wrote, or - for standard input")
 SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
 
-CRITERION_HELP = "single, complete, average, weighted, centroid, median or ward (default)"
+CRITERION_HELP = "single, complete, average, weighted, centroid, median or ward"
 METRIC_HELP = "euclidean (default), sqeuclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
 OUT = Option("--out", "FILE", "where to write; - or nothing: standard output")
 
@@ -120,7 +120,7 @@ INPUT = Section(
 RUN = Section(
     "run",
     (
-        Option("--criterion", "C", CRITERION_HELP, python="criterion"),
+        Option("--criterion", "C", f"{CRITERION_HELP} (default)", python="criterion"),
         Option("--metric", "M", METRIC_HELP, python="metric"),
         Option("--tie-tolerance", "T", "relative difference that counts as a tie", float, "tie_tolerance"),
         Option("--engine", "E", "default: auto", python="engine"),
@@ -129,6 +129,10 @@ RUN = Section(
     ),
 )
 RUN_BY_SINGLE = Section("run", RUN.options[1:])
+RUN_FOR_OUTLIERS = Section(
+    "run",
+    (Option("--criterion", "C", f"{CRITERION_HELP}; default: single", python="criterion"), *RUN.options[1:]),
+)
 STOP = Section(
     "strategy, and stopping early, which saves work",
     (
@@ -165,7 +169,11 @@ def table_output(default: str) -> Section:
     return Section("output", (OUT, Option("--to", "|".join(TABLES), what, choices=[*TABLES])))
 
 
-TOP = Section("which objects", (Option("--top", "N", "the first N only", int),))
+BY_HELP = "level, distance, level-of-M or distance-of-M; default: distance-of-10"
+OUTLIERS = Section(
+    "which objects",
+    (Option("--by", "S", BY_HELP), Option("--top", "N", "those with the N highest scores only", int)),
+)
 ALPHA_HELP = "a strategy to compare, repeatable; default 0 (standard) and 1 (reliable)"
 STRATEGIES = Section(
     "what is compared",
@@ -206,6 +214,8 @@ def _known_names(option: Option) -> Iterable[str]:
         from ..engines.choice import ENGINES
 
         return [*ENGINES, "auto"]
+    if option.name == "by":
+        return ("level", "distance", "level-of-10", "distance-of-10")
     if option.name == "format":
         from .reading import FORMATS
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -218,11 +218,37 @@ def picture(draw: Callable[[], Any], target: str) -> bytes:
 # --- what several commands tell ---
 
 
-def outlier_rows(tree: ClusterTree) -> list[tuple[str, int, float]]:
-    """Return name, join level and score of every object, the last to join first."""
-    order = (-tree.join_levels).argsort(kind="stable")
-    columns = (tree.object_names[order], tree.join_levels[order], tree.outlier_scores()[order])
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+OUTLIER_COLUMNS = ("name", "score", "level", "distance", "partner")
+
+
+def outlier_rows(tree: ClusterTree, by: str) -> list[tuple[str, float, int, float | str, str]]:
+    """Return of every object its name, its score, and level, distance and partner of its first join.
+
+    The highest score comes first; of equal ones the farthest first join, then the order of the rows. A cluster as
+    partner is named by one object.
+    """
+    import numpy as np
+
+    from ..tree.outliers import join_sizes
+
+    scores, names = tree.outlier_scores(by), tree.object_names.tolist()
+    columns = (scores, tree.join_levels, tree.join_distances, tree.join_partners, join_sizes(tree) - 2)
+    rows = []
+    for place in np.lexsort((-tree.join_distances, -scores)).tolist():
+        score, level, distance, partner, more = (column[place].item() for column in columns)
+        company = "" if partner < 0 else names[partner] + (f" and {more} more" if more else "")
+        rows.append((names[place], score, level, distance if company else "", company))
+    return rows
+
+
+def tie_at_cut(rows: Sequence[tuple[Any, ...]], shown: int | None) -> str | None:
+    """Say that a list of outliers ends inside a tie, and so shows only some of the objects with an equal score."""
+    if shown is None or shown >= len(rows) or rows[shown - 1][1] != rows[shown][1]:
+        return None
+    score = rows[shown][1]
+    equal = sum(row[1] == score for row in rows)
+    inside = sum(row[1] == score for row in rows[:shown])
+    return f"the cut is inside a tie: {equal} objects have the score {score:.6g}, and {inside} of them are shown"
 
 
 def score_line(classes: Any, labels: Any) -> str:

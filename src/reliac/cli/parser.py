@@ -112,6 +112,7 @@ def _commands() -> list[_Command]:
     """Return the commands in the order of the help."""
     run = (options.FILE, options.INPUT, options.RUN)
     whole = (*run, options.STOP)
+    scored = (options.FILE, options.INPUT, options.RUN_FOR_OUTLIERS, options.STOP)
     as_text = options.table_output("text")
     edges = (options.FILE, options.INPUT, options.RUN_BY_SINGLE, options.STOP, options.table_output("csv"))
     compared = (*run, options.STRATEGIES, as_text)
@@ -119,7 +120,7 @@ def _commands() -> list[_Command]:
     return [
         _Command("cluster", "cluster the rows of a file", text.CLUSTER, *whole, options.CUTS, options.TREE_OUTPUT),
         _Command("levels", "table of the levels: clusters, joins, distances", text.LEVELS, *whole, as_text),
-        _Command("outliers", "objects by the level at which they join", text.OUTLIERS, *whole, as_text, options.TOP),
+        _Command("outliers", "objects by their outlier score", text.OUTLIERS, *scored, as_text, options.OUTLIERS),
         _Command("mst", "edges of a minimum spanning tree, with their levels", text.MST, *edges),
         _Command("compare", "the standard strategy against the reliable one", text.COMPARE, *compared),
         _Command("info", "what a saved tree holds", text.INFO, options.TREE),

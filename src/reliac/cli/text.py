@@ -42,11 +42,21 @@ LEVELS = """examples:
   reliac levels tree.reliac --to csv
   reliac levels data.csv --criterion average --max-level 5"""
 
-OUTLIERS = """The later an object first joins another, the more it is an outlier: score = join level / levels.
+OUTLIERS = """The later, or the farther away, an object comes together with others, the more it is an outlier.
+
+--by level           level of the object's first join / number of levels: the paper's score
+--by distance        distance of its first join / largest distance
+--by level-of-M      the same of the join that makes its cluster M objects or more, so that a small
+--by distance-of-M   group of outliers is found too; M counts as at most a quarter of the objects
+
+The default, distance-of-10 with the single criterion, ranks outliers best by the table of 'reliac reproduce'. Whatever
+the score, level, distance and partner are those of the first join. The partner is the object that the object joins
+(single: the one it is nearest to), or one of the cluster that it joins.
 
 examples:
   reliac outliers data.csv --top 10
-  reliac outliers data.csv --name-column id --criterion average --out outliers.csv"""
+  reliac outliers data.csv --by level --criterion average
+  reliac outliers data.csv --name-column id --by distance-of-5 --out outliers.csv"""
 
 MST = """examples:
   reliac mst data.csv --out edges.csv

@@ -125,7 +125,7 @@ def make_problem(
     """Check everything a user can pass to :func:`reliac.cluster`; cheap checks of options come first."""
     row = get_criterion(criterion)
     metric = canonical_metric(metric)
-    _check_metric_fits(row, metric)
+    check_metric_fits(row, metric)
     alpha = check_number("alpha", alpha, 0.0, 1.0, "give 1 for all reliable links, 0 for the smallest one")
     tolerance = check_number("tie_tolerance", tie_tolerance, 0.0, 1.0, "give 0 for exact equality")
     objects = make_objects(X, metric, names, n_jobs)
@@ -147,7 +147,8 @@ def make_problem(
 # --- options ---
 
 
-def _check_metric_fits(criterion: Criterion, metric: MetricLike) -> None:
+def check_metric_fits(criterion: Criterion, metric: MetricLike) -> None:
+    """Refuse a metric that gives no distances of points where the criterion compares points."""
     if not criterion.geometric or metric in (*EUCLIDEAN, "precomputed"):
         return
     name = metric if isinstance(metric, str) else "a callable"

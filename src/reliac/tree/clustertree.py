@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import cuts, exports, levels, walks
+from . import cuts, exports, levels, outliers, walks
 from .building import check_invariants
 from .levels import SpanningTree
 
@@ -152,9 +152,47 @@ class ClusterTree:
         """The level at which each object first joins another; n_levels + 1 if it never does."""
         return levels.join_levels(self)
 
-    def outlier_scores(self) -> NDArray[np.float64]:
-        """Return join level / number of levels, at most 1: the later an object joins, the more it is an outlier."""
-        return levels.outlier_scores(self)
+    @cached_property
+    def join_distances(self) -> NDArray[np.float64]:
+        """The distance at which each object first joins another; infinite if it never does."""
+        return outliers.growing_distances(self, 2)
+
+    @cached_property
+    def join_partners(self) -> NDArray[np.intp]:
+        """The object that each object first joins, or the first one of the cluster that it joins; -1 if it never does.
+
+        In trees of the single criterion it is the object that it is nearest to.
+        """
+        return outliers.join_partners(self)
+
+    def outlier_scores(self, by: str = "level") -> NDArray[np.float64]:
+        """Return a number for every object: the higher, the more it is an outlier.
+
+        Parameters
+        ----------
+        by : "level" is the paper's score: the level at which the object first joins another, divided by the number of
+            levels. "distance" takes the distance of that join instead, divided by the largest distance of the tree.
+
+            "level of 10" and "distance of 10", or another number m of at least 2, take the level or distance at which
+            the object's cluster first holds at least 10 objects, the object itself included. So a small group of
+            outliers near each other does not pass as normal: that its members have joined each other counts nothing
+            until there are 10 of them. m = 2 is the first join. The m that counts is at most a quarter of the objects
+            (of fewer than 16 objects 3, of fewer than 6 objects 2). Objects count once, whatever their weights.
+
+        Objects that never join so many (a run that stopped early) have the score 1. By the report's table of areas
+        under the ROC curve (docs/paper.md) "distance of 10" with the single criterion ranks outliers best, and "level"
+        finds little but lone ones.
+
+        Examples
+        --------
+        >>> import reliac
+        >>> tree = reliac.cluster([[0.0], [1.0], [5.0], [6.5], [60.0], [60.5]], "single", metric="euclidean")
+        >>> tree.outlier_scores().round(2).tolist()
+        [0.33, 0.33, 0.33, 0.33, 0.33, 0.33]
+        >>> tree.outlier_scores(by="distance of 3").round(2).tolist()  # the last two have only each other
+        [0.07, 0.07, 0.07, 0.07, 1.0, 1.0]
+        """
+        return outliers.outlier_scores(self, by)
 
     def spanning_tree(self) -> SpanningTree:
         """Return the minimum spanning tree (single criterion): pairs of objects, weights, levels.

@@ -1,4 +1,4 @@
-"""What the levels of a tree tell: when objects join, outliers, the spanning tree, and a table of the levels."""
+"""What the levels of a tree tell: when objects join, the spanning tree, and a table of the levels."""
 
 from __future__ import annotations
 
@@ -31,11 +31,6 @@ def join_levels(tree: ClusterTree) -> NDArray[np.intp]:
     level[tree.links["left"]] = tree.links["level"]
     level[tree.links["right"]] = tree.links["level"]
     return level[: tree.n_objects]
-
-
-def outlier_scores(tree: ClusterTree) -> NDArray[np.float64]:
-    """Return join level / n_levels, at most 1."""
-    return np.minimum(tree.join_levels / max(tree.n_levels, 1), 1.0)
 
 
 def spanning_tree(tree: ClusterTree) -> SpanningTree:

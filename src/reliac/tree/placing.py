@@ -1,4 +1,4 @@
-"""New rows against a tree: how far they are from its objects, and the level at which they would join."""
+"""New rows against a tree: how far they are from its objects, and the outlier score that they would have."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..errors import explain
 from ..input.metrics import MetricLike
 from ..input.numbers import is_sparse
 from .clustertree import ClusterTree
+from .outliers import Score, distance_scores, growing_distances, level_scores, score_objects
 from .walks import parents
 
 Floats = NDArray[np.float64]
@@ -23,11 +24,36 @@ Indices = NDArray[np.intp]
 BLOCK = 2**22
 
 
-def climber(tree: ClusterTree) -> Callable[[Indices, Floats], Indices]:
+def scores_of_new(tree: ClusterTree, score: Score) -> Callable[[Indices, Floats], Floats]:
+    """Return a function of objects and distances: the outlier score of a new object so near to each of them.
+
+    At distance 0 it is the score of the object itself. Else the new object and the cluster of its neighbour together
+    hold enough objects once that cluster has one less than asked for: by distance then, or at the distance of the two
+    if that is larger; by level at the first link of the neighbour's cluster that is also as far or farther.
+    """
+    score = score.of_tree(tree.n_objects)
+    own = score_objects(tree, score)
+    if score.scale == "level":
+        levels = climber(tree, score.size - 1)
+
+        def place(objects: Indices, distance: Floats) -> Floats:
+            return np.where(distance == 0.0, own[objects], level_scores(tree, levels(objects, distance)))
+    else:
+        company = growing_distances(tree, score.size - 1)
+
+        def place(objects: Indices, distance: Floats) -> Floats:
+            found = distance_scores(tree, np.maximum(distance, company[objects]))
+            return np.where(distance == 0.0, own[objects], found)
+
+    return place
+
+
+def climber(tree: ClusterTree, size: int) -> Callable[[Indices, Floats], Indices]:
     """Return a function of objects and distances: the level of the first link above each that is as far or farther.
 
-    It climbs in jumps of ..., 4, 2, 1 links, so a tree of depth h takes log2(h) arrays of 2n numbers and as many steps.
-    Heights never fall on the way up (:attr:`ClusterTree.monotone_distances`); above the roots is one last node.
+    Links that make clusters below ``size`` objects are passed over. It climbs in jumps of ..., 4, 2, 1 links, so a tree
+    of depth h takes log2(h) arrays of 2n numbers and as many steps. Heights never fall on the way up
+    (:attr:`ClusterTree.monotone_distances`), and sizes grow; above the roots is one last node.
     """
     top = tree.n_objects + len(tree.links)
     parent = np.append(parents(tree), top)
@@ -36,6 +62,7 @@ def climber(tree: ClusterTree) -> Callable[[Indices, Floats], Indices]:
     while (jumps[-1] < top).any():
         jumps.append(jumps[-1][jumps[-1]])
     height = np.concatenate((np.zeros(tree.n_objects), tree.monotone_distances, [np.inf]))
+    height[tree.n_objects : top][tree.links["size"] < size] = -np.inf
     level = np.concatenate((np.zeros(tree.n_objects), tree.links["level"], [tree.n_levels + 1])).astype(np.intp)
 
     def levels(objects: Indices, distance: Floats) -> Indices:
