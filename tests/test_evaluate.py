@@ -119,3 +119,16 @@ def test_options_reach_the_run():
     )
     expected = reliac.cluster(POINTS, "average", metric="euclidean").labels(2, by="level")
     assert row.sizes == tuple(sorted(np.bincount(expected).tolist(), reverse=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "average"}, "got method.*write criterion='average'"),
+        ({"alpha": 0.5}, "'alpha'.*did you mean 'alphas'"),
+        ({"engines": "dense"}, "'engines'.*did you mean 'engine'"),
+    ],
+)
+def test_an_option_that_a_comparison_does_not_have_is_refused_by_name(options, message):
+    with pytest.raises(TypeError, match=message):
+        compare_strategies([[0.0], [1.0], [5.0]], **options)

@@ -6,13 +6,14 @@ import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .api import cluster
-from .errors import explain
+from .errors import explain, refuse_unknown_options
 from .input.metrics import MetricLike
 from .input.objects import make_distances
 from .input.options import check_count, check_number
@@ -140,6 +141,10 @@ def compare_strategies(
     >>> [(row.name, row.n_levels, row.sizes, row.ari) for row in rows]
     [('standard', 4, (2, 2, 1), 1.0), ('reliable', 3, (2, 2, 1), 1.0)]
     """
+    known = [*signature(compare_strategies).parameters, *signature(make_problem).parameters, *_RUN_OPTIONS]
+    known = [name for name in dict.fromkeys(known) if name not in ("X", "y", "options", "alpha")]
+    unknown = {name: value for name, value in options.items() if name not in known}
+    refuse_unknown_options("compare_strategies", unknown, known)
     run_options = {name: options.pop(name) for name in _RUN_OPTIONS if name in options}
     wanted = [check_number("alpha", alpha, 0.0, 1.0, "give 0 for standard, 1 for reliable") for alpha in alphas]
     problem = make_problem(X, criterion, metric=metric, n_jobs=run_options.get("n_jobs"), **options)

@@ -53,13 +53,16 @@ def test_m_is_at_most_a_quarter_of_the_objects_and_who_never_comes_so_far_scores
     assert (alone.join_distances.tolist(), alone.join_partners.tolist()) == ([np.inf], [-1])
 
 
-def test_lone_objects_far_from_everybody_have_the_highest_distances_whatever_their_levels():
+@pytest.mark.parametrize("criterion", ["average", "single"])
+def test_objects_far_from_everybody_have_the_highest_distances_even_if_they_join_at_the_first_level(criterion):
     rng = np.random.default_rng(7)
-    genomes = rng.integers(0, 2, size=(1, 3000)) ^ (rng.random((300, 3000)) < 0.004)  # relatives: up to 40 apart
-    for place in range(5):  # strangers: about 700 from everybody
-        genomes[60 * place] ^= rng.random(3000) < 0.23
-    tree = reliac.cluster(genomes.astype(float), "average", metric="cityblock")
+    relatives = rng.integers(0, 2, size=(1, 3000)) ^ (rng.random((300, 3000)) < 0.004)  # about 24 apart
     strangers = np.arange(0, 300, 60)
+    shared = rng.random(3000) < 0.14
+    for stranger in strangers:  # about 700 from everybody, 500 from each other
+        relatives[stranger] ^= shared ^ (rng.random(3000) < 0.1)
+    tree = reliac.cluster(relatives.astype(float), criterion, metric="cityblock")
+    assert min(tree.join_levels[strangers]) == 1
     for by in ("distance", "distance of 10"):
         assert set(np.argsort(-tree.outlier_scores(by))[:5].tolist()) == set(strangers.tolist())
 

@@ -233,9 +233,10 @@ def outlier_rows(tree: ClusterTree, by: str) -> list[tuple[str, float, int, floa
 
     scores, names = tree.outlier_scores(by), tree.object_names.tolist()
     columns = (scores, tree.join_levels, tree.join_distances, tree.join_partners, join_sizes(tree) - 2)
+    order = np.lexsort((-tree.join_distances, -scores))
+    facts = zip(*(column[order].tolist() for column in columns), strict=True)
     rows = []
-    for place in np.lexsort((-tree.join_distances, -scores)).tolist():
-        score, level, distance, partner, more = (column[place].item() for column in columns)
+    for place, (score, level, distance, partner, more) in zip(order.tolist(), facts, strict=True):
         company = "" if partner < 0 else names[partner] + (f" and {more} more" if more else "")
         rows.append((names[place], score, level, distance if company else "", company))
     return rows
