@@ -182,6 +182,10 @@ def test_memory_caches_the_tree(tmp_path, blobs):
     assert first.tree_.problem is not None
     assert again.tree_.problem is None  # read back, not built
     np.testing.assert_array_equal(again.labels_, first.tree_.labels(5))
+    # How a run goes does not change its tree, so what was kept is taken.
+    other_run = {"n_jobs": 1, "progress": print, "checkpoint": tmp_path / "kept.reliac"}
+    assert ReliableAgglomerativeClustering(5, memory=str(tmp_path), **other_run).fit(blobs).tree_.problem is None
+    assert ReliableAgglomerativeClustering(5, memory=str(tmp_path), alpha=0.5).fit(blobs).tree_.problem is not None
 
 
 # --- changing the import ---

@@ -235,7 +235,7 @@ def test_outliers_are_scored_as_the_tree_scores_them(run, plain, tmp_path):
         assert list(found.values()) == sorted(found.values(), reverse=True)
     mistake = run("outliers", plain, "--by", "size", status=2).err
     assert "--by size. Allowed: 'level'" in mistake
-    assert "Next: write --by distance of 10" in mistake
+    assert "Next: write --by distance-of-10" in mistake
 
 
 def test_an_object_that_never_joins_has_no_distance_and_no_partner(run, table):

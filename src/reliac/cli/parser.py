@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class, shell_complete
 
 from reliac import __version__
 
-from ..errors import Message, explain, unknown_name
+from ..errors import FOREIGN_OPTIONS, Message, explain, unknown_name
 from . import options, text
 from .options import Argument, Asked, Section, flags
 
@@ -162,6 +162,9 @@ def in_three_parts(error: click.UsageError) -> Message:
         return error.message
     program = error.ctx.command_path if error.ctx else PROGRAM
     if isinstance(error, click.NoSuchOption) and error.ctx:
+        ours = f"--{FOREIGN_OPTIONS.get(error.option_name.lstrip('-'), '')}"
+        if ours in flags(error.ctx):
+            return explain(f"{error.option_name}, as other programs call it", ours, f"write {ours}")
         return unknown_name("option", error.option_name, flags(error.ctx))
     if isinstance(error, click.MissingParameter) and error.param:
         name = error.param.human_readable_name

@@ -49,7 +49,7 @@ def read_score(by: Any) -> Score:
             explain(
                 option("by", by),
                 "'level', 'distance', 'level of m' or 'distance of m', with m a whole number of at least 2",
-                f"write {option('by', BEST)}, or another m",
+                f"write {option('by', BEST.replace(' ', '-'))}, or another m",  # a form that needs no quotes in a shell
             )
         )
     return Score(found[1], int(found[2] or 2))
