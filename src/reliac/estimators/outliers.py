@@ -44,9 +44,9 @@ class ReliableOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc
 
     With the single criterion that is what a tree with the new row would give, up to rows that are a bridge between two
     clusters, and about as many new rows are flagged as ``contamination`` says (12 to 13 of 100 where it says 10, on
-    normally distributed rows). With the others a training row's distance is to a whole cluster, and delta to its nearest
-    row: by distance fewer new rows are flagged, down to a third, and by the level of the first join more, up to three
-    times as many.
+    normally distributed rows). With the others a training row's distance is to a whole cluster, and delta to its
+    nearest row: by distance fewer new rows are flagged, down to a quarter, and by the level of the first join more, up
+    to three or four times as many.
 
     A training row gets its own score again. Only ``alpha=0`` can differ: it joins equal rows one after the other, and
     all of them then get the lowest of their scores.
