@@ -63,7 +63,8 @@ def cluster(
         one could join elsewhere first, where links are tied or alpha is below 1.)
     tie_tolerance : distances that differ by this share count as equal.
     names : a text for every object, in the order of the rows; None takes those that a frame brings.
-    engine : "auto", or "literal", "dense", "vectors", "spatial", "matrix", "disk" or "spanning" (docs/performance.md).
+    engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk" or "spanning"
+        (docs/performance.md).
     n_jobs : number of threads; None and -1 take all cores, -2 all but one. The result has the same bits for any number.
     progress : True for a bar on standard error, or a function that gets a ``Progress`` after every level.
     checkpoint : a file that keeps the levels done; after a crash the same call goes on from there.

@@ -47,6 +47,7 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
     """Whatever is listed here is run below: no engine drops out of the tests by refusing more than before."""
     assert criteria_by_engine(OF_VECTORS) == {
         "literal": set(CRITERIA),
+        "small": set(CRITERIA),
         "disk": ALL_PAIRS,
         "matrix": ALL_PAIRS,
         "dense": ALL_PAIRS,
@@ -57,11 +58,12 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
     assert criteria_by_engine(OF_DISTANCES) == {
         **{engine: set() for engine in ENGINES},
         "literal": set(CRITERIA),
+        "small": set(CRITERIA),
         "matrix": ALL_PAIRS,
         "dense": ALL_PAIRS,
         "spanning": {"single"},
     }
-    assert set(OF_VECTORS) - set(TOLERANT) == {("spanning", "single")}
+    assert set(OF_VECTORS) - set(TOLERANT) == {("spanning", "single"), ("small", "single")}
 
 
 def levels_of(tree):

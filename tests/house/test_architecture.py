@@ -25,7 +25,7 @@ FLOORS = [
     ["algorithm"],
     ["engines.compiled", "engines.repeats"],
     ["engines.lists"],
-    ["engines.literal", "engines.vectors", "engines.matrix", "engines.dense", "engines.spanning"],
+    ["engines.literal", "engines.vectors", "engines.matrix", "engines.dense", "engines.spanning", "engines.small"],
     ["engines"],
     ["tree"],
     ["run"],

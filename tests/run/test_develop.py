@@ -129,15 +129,15 @@ def test_develop_stops_early_too_and_refuses_clusters_that_are_not_there():
 
 
 def test_developing_tells_its_progress_and_takes_as_many_threads_as_asked_for(reloaded, monkeypatch):
-    from reliac.engines.literal import LiteralEngine
+    from reliac.engines.small.engine import SmallEngine
 
-    asked, begin = [], LiteralEngine.__init__
+    asked, begin = [], SmallEngine.__init__
 
     def spied(self, problem, n_jobs=None):
         asked.append(n_jobs)
         begin(self, problem, n_jobs)
 
-    monkeypatch.setattr(LiteralEngine, "__init__", spied)
+    monkeypatch.setattr(SmallEngine, "__init__", spied)
     X, seen = blobs(2), []
     early = reliac.cluster(X, max_level=2)
     for tree, data in ((early, None), (reloaded(early), X)):

@@ -341,7 +341,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_rubbish(tmp_path, monkeypatch)
 def test_repr_is_a_small_table_that_names_the_engine_and_the_reason():
     text = repr(reliac.cluster(blobs(2)))
     assert "60 objects" in text
-    assert "engine literal (60 objects" in text
+    assert "engine small (60 objects" in text
     assert "clusters" in text
     assert len(repr(chain(5000)).splitlines()) < 25
 

@@ -201,8 +201,24 @@ def join_weights(
     """
     if not criterion.equal_parts:
         return np.ones(len(weights)), np.add.reduceat(weights, starts)
+    if (weights == 1.0).all():  # usual: only the sizes of the groups matter
+        sizes = np.diff(np.append(starts, len(weights)))
+        by_size = {size: equal_shares(np.ones(size)) for size in set(sizes.tolist())}
+        factor = np.array([by_size[size][0][0] for size in sizes.tolist()])
+        return np.repeat(factor, sizes), np.array([by_size[size][1] for size in sizes.tolist()])
     shares = [equal_shares(part) for part in np.split(weights, starts[1:])]
     return np.concatenate([factors for factors, _ in shares]), np.array([weight for _, weight in shares])
+
+
+def join_pair_weights(
+    criterion: Criterion, one: Floats, other: Floats
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the same for groups of two parts each: the factors, (groups, 2), and every group's weight."""
+    if not criterion.equal_parts:
+        return np.ones((1, 2)), one + other
+    weights = np.column_stack((one, other)).ravel()
+    factors, joint = join_weights(criterion, weights, np.arange(0, len(weights), 2))
+    return factors.reshape(-1, 2), joint
 
 
 def equal_shares(weights: Floats) -> tuple[NDArray[np.float64], float]:

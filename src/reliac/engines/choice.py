@@ -9,11 +9,11 @@ from ..algorithm.contract import Engine
 from ..errors import explain, option, unknown_name
 from ..input.problem import Problem
 from ..machine import free_memory
-from .compiled.ready import ready
 
 #: name -> where the class lives; imported only when chosen. ``auto`` tries them from the last to the first.
 ENGINES: dict[str, tuple[str, str]] = {
     "literal": ("reliac.engines.literal", "LiteralEngine"),
+    "small": ("reliac.engines.small.engine", "SmallEngine"),
     "disk": ("reliac.engines.matrix.disk", "DiskEngine"),
     "matrix": ("reliac.engines.matrix.engine", "MatrixEngine"),
     "vectors": ("reliac.engines.vectors.engine", "VectorsEngine"),
@@ -22,11 +22,8 @@ ENGINES: dict[str, tuple[str, str]] = {
     "spanning": ("reliac.engines.spanning.engine", "SpanningEngine"),
 }
 
-#: Up to so many objects the plain engine is done before compiled code is loaded.
-NOT_WORTH_LOADING = 500
-
-#: Up to so many objects nothing is compiled: only what the machine has compiled already is loaded.
-NOT_WORTH_COMPILING = 1500
+#: Up to so many objects NumPy and SciPy are done before compiled code is loaded, which takes half a second.
+NOT_WORTH_LOADING = 1500
 
 #: Less memory than this is taken to be free, without asking the system.
 LITTLE = 2**26
@@ -54,12 +51,11 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
         return _asked_for(problem, get_engine(engine))
     n = problem.n_objects
     if n <= NOT_WORTH_LOADING:
-        return _asked_for(problem, get_engine("literal"), f"{n} objects: the plain engine is quick enough")
+        small = get_engine("small")
+        plain = get_engine("literal") if small.refuses(problem) else small
+        return _asked_for(problem, plain, f"{n} objects: done before compiled code is loaded")
     passed_over: list[str] = []
     for name in reversed(ENGINES):
-        if n <= NOT_WORTH_COMPILING and name != "literal" and not ready(name):
-            passed_over.append(f"not {name}: it would have to be compiled")
-            continue
         candidate = get_engine(name)
         why_not = candidate.refuses(problem)
         if why_not is None and not candidate.suits(problem):

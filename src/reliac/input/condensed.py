@@ -64,10 +64,9 @@ def to_square(matrix: NDArray[Any], n: int) -> NDArray[Any]:
     """Return a new square matrix from square or condensed distances, in their own float type."""
     if matrix.ndim == 2:
         return matrix.copy()
-    square = np.zeros((n, n), dtype=matrix.dtype)
-    for i in range(n - 1):
-        square[i, i + 1 :] = square[i + 1 :, i] = later_distances(matrix, n, i)
-    return square
+    from scipy.spatial.distance import squareform
+
+    return np.asarray(squareform(matrix, checks=False)) if n > 1 else np.zeros((n, n), dtype=matrix.dtype)
 
 
 def to_condensed(matrix: NDArray[Any], n: int) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import math
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -155,8 +156,6 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
     All distances are looked at for up to 500 objects; above that those of 500 objects, evenly spaced, so that the
     check takes a tenth of a second at most, and matrices that fail only elsewhere pass.
     """
-    from threadpoolctl import threadpool_limits
-
     if n > OBJECTS_LOOKED_AT:
         given = condensed.subset(given, n, np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
         n = OBJECTS_LOOKED_AT
@@ -164,7 +163,7 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
     centred = squares - squares.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
     tolerance = max(1e-8, 100.0 * float(np.finfo(given.dtype).eps))
-    with threadpool_limits(1, "blas"):  # small work, which several threads on a busy machine make slow
+    with _one_thread():  # small work, which several threads on a busy machine make slow
         if _surely_positive(centred / -2.0, tolerance):
             return
         eigenvalues = np.linalg.eigvalsh(centred / -2.0)
@@ -179,6 +178,18 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
             NotEuclideanWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def _one_thread() -> Any:
+    """Let BLAS use one thread inside the block. Which libraries there are is found out once: it takes a millisecond."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _surely_positive(matrix: NDArray[np.float64], tolerance: float) -> bool:

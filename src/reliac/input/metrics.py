@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, option, unknown_name
-from .condensed import length_of, pair_at
+from .condensed import length_of, pair_at, to_condensed, to_square
 
 MetricLike = str | Callable[[NDArray[Any], NDArray[Any]], float]
 
@@ -106,12 +106,18 @@ def canonical_metric(metric: object) -> MetricLike:
 
 def pairwise(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
     """Return the (n, n) distances of all rows, in float64, symmetric to the bit, with a zero diagonal."""
-    from scipy.spatial.distance import pdist, squareform
+    if _by_products(vectors, metric):
+        return _from_products(vectors, str(metric))
+    return to_square(pairwise_condensed(vectors, metric), vectors.shape[0])
 
-    row = METRICS.get(metric) if isinstance(metric, str) else None
+
+def pairwise_condensed(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
+    """Return the distances of all pairs of rows in condensed form, in float64."""
+    from scipy.spatial.distance import pdist
+
+    if _by_products(vectors, metric):
+        return to_condensed(_from_products(vectors, str(metric)), vectors.shape[0])
     if hasattr(vectors, "tocsr"):
-        if row is not None and row.by_products:
-            return _from_products(vectors, row.name)
         vectors = vectors.toarray()
     if callable(metric):
         condensed = _by_calls(vectors, metric)
@@ -127,7 +133,12 @@ def pairwise(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
                 )
             ) from error
     _check_computed(condensed, metric, len(vectors))
-    return np.asarray(squareform(np.maximum(condensed, 0.0, out=condensed), checks=False))
+    return np.maximum(condensed, 0.0, out=condensed)
+
+
+def _by_products(vectors: Any, metric: MetricLike) -> bool:
+    """Tell whether rows are sparse and the metric follows from their inner products."""
+    return hasattr(vectors, "tocsr") and isinstance(metric, str) and METRICS[metric].by_products
 
 
 def comes_in_blocks(vectors: Any, metric: MetricLike) -> bool:

@@ -19,7 +19,7 @@ from ..errors import InvariantError, explain
 from . import condensed
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
-from .metrics import EUCLIDEAN, METRICS, MetricLike, compared_metric, pairwise
+from .metrics import EUCLIDEAN, METRICS, MetricLike, compared_metric, pairwise, pairwise_condensed
 from .numbers import Names, is_frame, is_sparse, titles_as_names, to_numbers
 from .overflow import check_sums
 from .vectors import check_vectors, largest_difference
@@ -147,7 +147,7 @@ class Vectors(Objects):
 
     def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
         """Compare all pairs of rows."""
-        return condensed.to_condensed(pairwise(self.rows, metric), self.n)
+        return pairwise_condensed(self.rows, metric)
 
     def is_bounded(self, metric: MetricLike) -> bool:
         """Tell whether the metric's row says how distances grow with the numbers."""

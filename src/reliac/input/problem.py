@@ -77,11 +77,18 @@ class Problem:
 
     def base_distances(self) -> NDArray[Any]:
         """Return a new square matrix of the objects' distances as engines compare them."""
-        square = self.objects.base_distances(self.criterion, self.metric)
-        if not self.objects.is_bounded(self.metric):  # no check was possible before
-            largest = float(square.max(initial=0.0))
+        return self._checked(self.objects.base_distances(self.criterion, self.metric))
+
+    def condensed_distances(self) -> NDArray[np.float64]:
+        """Return distances that are only compared, as engines compare them, condensed; do not write to them."""
+        return self._checked(self.objects.condensed_distances(self.compared_metric))
+
+    def _checked(self, distances: NDArray[Any]) -> NDArray[Any]:
+        """Refuse distances that are too large for sums of them, where no check was possible before."""
+        if not self.objects.is_bounded(self.metric):
+            largest = float(distances.max(initial=0.0))
             check_sums(self.criterion, self.metric, self.weights, largest, "the largest distance")
-        return square
+        return distances
 
     def subset(self, objects: NDArray[np.intp], stop: Stop) -> Problem:
         """Return the problem of some of the objects."""

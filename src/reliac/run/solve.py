@@ -25,6 +25,9 @@ from .checkpoint import Checkpoint
 from .history import History, Progress, history_of
 from .progress import make_reporter
 
+#: Engines that get no help with equal rows: the reference, and the one that is done before they are found.
+PLAIN = ("literal", "small")
+
 #: What stands before the name of a metric that was a function.
 CALLABLE = "callable "
 
@@ -96,7 +99,7 @@ def run(
         report(Progress(history.last_level, left, n, stop.n_clusters, seconds))
 
     engine = choice.engine(problem, n_jobs)
-    if not history.batches and engine.name != "literal":  # the reference gets no help with equal rows
+    if not history.batches and engine.name not in PLAIN:
         links = first_links(problem)
         if len(links.p):
             # Parts of equal size are halved again and again, which is exact. Joining k parts at once divides by k,

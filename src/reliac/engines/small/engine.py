@@ -1,0 +1,120 @@
+"""Small inputs with NumPy and SciPy alone: they are done before compiled code is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...algorithm.contract import Batch, TooManyTies
+from ...algorithm.links import Groups
+from ...algorithm.loop import step_by_step
+from ...input.problem import Problem
+from .edges import EdgeSteps, Forest, spanning_edges, take_all, take_one_by_one
+from .levels import all_at_once
+from .one_by_one import one_by_one
+from .tables import AND_IN_ALL, MANY_TIES, Tables
+
+
+class SmallEngine:
+    """Tables that shrink, or the edges of all minimum spanning trees where the smallest distance counts."""
+
+    name = "small"
+
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+        del n_jobs  # too little work to be shared
+        self.problem = problem
+        n = problem.n_objects
+        self.first = np.arange(n)  # of each object the first one of its cluster, or one on the way there
+        self.tables = None if _by_edges(problem) else make_tables([problem])
+
+    @staticmethod
+    def refuses(problem: Problem) -> str | None:
+        """Say what tables and edges cannot tell."""
+        if problem.objects.may_end_in_forest:
+            return "some pairs may have no distance"
+        if _by_edges(problem) and problem.tie_tolerance:
+            return "with a tie tolerance links count that are in no minimum spanning tree"
+        return None
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Tell whether it should be taken: only for small inputs, and those are not asked about."""
+        return False
+
+    @staticmethod
+    def memory(problem: Problem) -> int:
+        """The table, and while it is made or contracted two more."""
+        return 24 * problem.n_objects**2
+
+    def join(self, groups: Groups) -> None:
+        """Make every group one cluster, to catch up with levels that were made before."""
+        sizes = np.diff(np.append(groups.starts, len(groups.parts)))
+        self.first[groups.parts] = np.repeat(groups.heads, sizes)
+        if self.tables is not None:
+            self.tables.join(Groups(self.tables.places_of(groups.parts), groups.starts))
+
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Run level after level."""
+        if self.tables is None:
+            return self._levels_of_edges(level)
+        alone = self.problem.alpha == 0.0 and self.problem.tie_tolerance == 0.0
+        return (one_by_one if alone else all_at_once)(self.problem, self.tables, level)
+
+    def _levels_of_edges(self, level: int) -> Iterator[Batch]:
+        problem, stop, n = self.problem, self.problem.stop, self.problem.n_objects
+        first = self.first
+        while (first[first] != first).any():
+            first = first[first]
+        left = int(np.count_nonzero(first == np.arange(n))) - stop.n_clusters
+        if left <= 0 or level >= stop.max_level:
+            return
+        edges = spanning_edges(problem.condensed_distances(), n)
+        edges = edges.take((edges.distance <= problem.longest) & (first[edges.i] != first[edges.j]))
+        if len(edges.i) > max(MANY_TIES * n, AND_IN_ALL):
+            raise TooManyTies("more edges of the same length than a list should hold")
+        if 0.0 < problem.alpha < 1.0:
+            yield from step_by_step(problem, EdgeSteps(first, edges), level)
+            return
+        forest = Forest(first, level)
+        (take_all if problem.alpha else take_one_by_one)(forest, edges)
+        yield forest.batch(left, stop.max_level)
+
+
+def make_tables(problems: list[Problem]) -> Tables:
+    """Put the distances of problems that differ in their objects only side by side; names count the objects of all."""
+    criterion, width = problems[0].criterion, max(problem.n_objects for problem in problems)
+    if len(problems) == 1:
+        stored = _stored(problems[0])[None]
+        weight, names = problems[0].weights.copy(), np.arange(width)
+    else:
+        stored = np.full((len(problems), width, width), np.inf)
+        weight, names = np.ones((len(problems), width)), np.full((len(problems), width), -1)
+        offset = 0
+        for place, problem in enumerate(problems):
+            n = problem.n_objects
+            stored[place, :n, :n] = _stored(problem)
+            weight[place, :n] = problem.weights
+            names[place, :n] = np.arange(offset, offset + n)
+            offset += n
+    if criterion.equal_parts:
+        weight[...] = 1.0
+    return Tables(criterion, stored, weight, names, problems[0].tie_factor)
+
+
+def _stored(problem: Problem) -> NDArray[Any]:
+    """Return a table of the numbers that are stored for every pair of objects."""
+    base = problem.base_distances()
+    if problem.criterion.reduction is not np.add:
+        return base
+    base = base.astype(np.float64, copy=False)
+    if not problem.criterion.equal_parts and (problem.weights != 1.0).any():
+        base *= problem.weights[:, None] * problem.weights[None, :]
+    return base
+
+
+def _by_edges(problem: Problem) -> bool:
+    """Tell whether the smallest distance counts: then a spanning tree knows everything."""
+    return problem.criterion.reduction is np.minimum
