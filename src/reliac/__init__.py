@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "cluster": "api",
+    "cluster_groups": "api",
     "linkage": "api",
     "linkage_vector": "linkages",
     "single": "linkages",
@@ -20,6 +21,7 @@ _HOMES = {
     "ward": "linkages",
     "load": "api",
     "ClusterTree": "tree.clustertree",
+    "GroupTrees": "run.groups",
     "DatasetError": "errors",
     "Interrupted": "errors",
     "NotEuclideanWarning": "errors",
@@ -37,6 +39,7 @@ __all__ = ["__version__", *_HOMES, *_MODULES]
 if TYPE_CHECKING:
     from . import datasets as datasets
     from .api import cluster as cluster
+    from .api import cluster_groups as cluster_groups
     from .api import linkage as linkage
     from .api import load as load
     from .errors import DatasetError as DatasetError
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from .linkages import single as single
     from .linkages import ward as ward
     from .linkages import weighted as weighted
+    from .run.groups import GroupTrees as GroupTrees
     from .run.history import Progress as Progress
     from .tree.clustertree import ClusterTree as ClusterTree
 

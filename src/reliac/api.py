@@ -15,6 +15,9 @@ from .errors import refuse_unknown_options
 from .files import read_bytes
 from .input.metrics import MetricLike
 from .input.problem import make_problem
+from .machine import check_jobs
+from .run.groups import GroupTrees
+from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
 from .run.solve import cluster_problem
 from .tree.clustertree import ClusterTree
@@ -101,6 +104,62 @@ def cluster(
         n_jobs=n_jobs,
     )
     return cluster_problem(problem, engine, n_jobs, progress, checkpoint)
+
+
+def cluster_groups(
+    X: Any,
+    groups: Any,
+    criterion: CriterionName | str = "ward",
+    *,
+    metric: MetricLike = "euclidean",
+    alpha: float = 1.0,
+    n_clusters: int | None = None,
+    max_level: int | None = None,
+    max_distance: float | None = None,
+    weights: Any = None,
+    tie_tolerance: float = 0.0,
+    names: Any = None,
+    n_jobs: int | None = None,
+) -> GroupTrees:
+    """Cluster the rows of every group by themselves, many groups at once: blocks of records, rows of one user.
+
+    Parameters
+    ----------
+    X : as in :func:`cluster`.
+    groups : one label for every row; rows with equal labels are clustered together, and with no others.
+    n_clusters : stop in every group when so many clusters are left; a group of fewer rows is left as it is.
+    criterion, metric, alpha, max_level, max_distance, weights, tie_tolerance, names, n_jobs : as in :func:`cluster`.
+
+    Returns
+    -------
+    GroupTrees
+        A mapping: ``trees[group]`` is the tree that ``cluster`` gives for the rows of that group. ``trees.labels(...)``
+        gives the clusters of all rows in one numbering, cut as :meth:`ClusterTree.labels` cuts.
+
+    Examples
+    --------
+    >>> import reliac
+    >>> trees = reliac.cluster_groups([[0.0], [5.0], [1.0], [5.5], [9.0]], ["a", "b", "a", "b", "b"], "single")
+    >>> trees["b"].linkage_matrix().tolist()
+    [[0.0, 1.0, 0.5, 2.0], [2.0, 3.0, 3.5, 3.0]]
+    >>> trees.labels(distance=1.0).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    problem = make_problem(
+        X,
+        criterion,
+        metric=metric,
+        alpha=alpha,
+        n_clusters=n_clusters,
+        max_level=max_level,
+        max_distance=max_distance,
+        weights=weights,
+        tie_tolerance=tie_tolerance,
+        names=names,
+        n_jobs=n_jobs,
+    )
+    check_jobs(n_jobs)
+    return run_groups(problem, groups, n_jobs)
 
 
 def linkage(

@@ -215,7 +215,7 @@ def join_pair_weights(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Give the same for groups of two parts each: the factors, (groups, 2), and every group's weight."""
     if not criterion.equal_parts:
-        return np.ones((1, 2)), one + other
+        return np.ones((len(one), 2)), one + other
     weights = np.column_stack((one, other)).ravel()
     factors, joint = join_weights(criterion, weights, np.arange(0, len(weights), 2))
     return factors.reshape(-1, 2), joint

@@ -64,7 +64,7 @@ def solve(
     fingerprint = problem.objects.data_fingerprint()
 
     def tree() -> ClusterTree:
-        return _make_tree(problem, history, choice, fingerprint, objects)
+        return make_tree(problem, history, choice, objects, fingerprint)
 
     def after_level(state: Progress) -> None:
         report(state)
@@ -140,9 +140,14 @@ def _interrupted(partial: ClusterTree, keeper: Checkpoint | None) -> Interrupted
     return Interrupted(partial)
 
 
-def _make_tree(
-    problem: Problem, history: History, choice: Choice, fingerprint: str, objects: NDArray[np.intp] | None
+def make_tree(
+    problem: Problem,
+    history: History,
+    choice: Choice,
+    objects: NDArray[np.intp] | None = None,
+    fingerprint: str | None = None,
 ) -> ClusterTree:
+    """Make the tree of the links in ``history``; ``fingerprint``: of the data, if it is known already."""
     level, links, pairs = history.whole()
     name = metric_name(problem.metric)
     return ClusterTree(
@@ -160,6 +165,6 @@ def _make_tree(
         },
         engine=choice.engine.name,
         reason=choice.reason,
-        fingerprint=fingerprint,
+        fingerprint=problem.objects.data_fingerprint() if fingerprint is None else fingerprint,
         problem=problem,
     )

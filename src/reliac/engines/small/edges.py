@@ -69,11 +69,25 @@ class Forest:
 
     def batch(self, most: int, last_level: float) -> Batch:
         """Return the links in the order of levels, distances and indices: so many at most, up to a level."""
-        links = sorted(link for link in self.links if link[0] <= last_level)[:most]
-        level, distance, p, q, i, j = zip(*links, strict=True) if links else ((),) * 6
-        pairs = np.array((i, j), dtype=np.intp).T.reshape(-1, 2)
-        ends = np.array(p, dtype=np.intp), np.array(q, dtype=np.intp)
-        return Batch(np.array(level, dtype=np.intp), Links(*ends, np.array(distance, dtype=np.float64)), pairs)
+        return _batch(sorted(link for link in self.links if link[0] <= last_level)[:most])
+
+    def batch_of_each(self, sizes: Indices, n_clusters: int, last_level: float) -> Batch:
+        """Return the same of many problems side by side, given their sizes and how many clusters each is left with."""
+        problem = np.repeat(np.arange(len(sizes)), sizes).tolist()
+        room = (sizes - n_clusters).tolist()
+        kept = []
+        for link in sorted(link for link in self.links if link[0] <= last_level):
+            if room[problem[link[2]]] > 0:
+                room[problem[link[2]]] -= 1
+                kept.append(link)
+        return _batch(kept)
+
+
+def _batch(links: list[tuple[int, float, int, int, int, int]]) -> Batch:
+    level, distance, p, q, i, j = zip(*links, strict=True) if links else ((),) * 6
+    pairs = np.array((i, j), dtype=np.intp).T.reshape(-1, 2)
+    ends = np.array(p, dtype=np.intp), np.array(q, dtype=np.intp)
+    return Batch(np.array(level, dtype=np.intp), Links(*ends, np.array(distance, dtype=np.float64)), pairs)
 
 
 def take_all(forest: Forest, edges: Edges) -> None:
