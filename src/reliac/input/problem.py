@@ -37,17 +37,17 @@ class Problem:
         """The number of objects."""
         return self.objects.n
 
-    @property
+    @cached_property
     def rooted(self) -> bool:
         """Whether engines compare squared distances while the user sees their roots."""
         return (self.criterion.geometric and self.metric == "precomputed") or self.compared_metric != self.metric
 
-    @property
+    @cached_property
     def compared_metric(self) -> MetricLike:
         """The metric whose distances engines compare."""
         return compared_metric(self.metric, self.criterion.by_squares)
 
-    @property
+    @cached_property
     def tie_factor(self) -> float:
         """What a smallest distance is multiplied by to give the largest that counts as tied with it."""
         return (1.0 + self.tie_tolerance) ** (2 if self.rooted else 1)
