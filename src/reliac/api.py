@@ -14,6 +14,7 @@ from .algorithm.criteria import get_criterion
 from .errors import refuse_unknown_options
 from .files import read_bytes
 from .input.metrics import MetricLike
+from .input.numbers import in_one_line
 from .input.problem import make_problem
 from .machine import check_jobs
 from .run.groups import GroupTrees
@@ -187,8 +188,7 @@ def linkage(
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.5, 3.0]]
     """
     del preserve_input
-    condensed = getattr(y, "ndim", None) == 1 or (not hasattr(y, "shape") and np.ndim(y) == 1)
-    options: dict[str, Any] = {"metric": "precomputed" if condensed else metric}
+    options: dict[str, Any] = {"metric": "precomputed" if in_one_line(y) else metric}
     row = get_criterion(method)
     tree = cluster(y, method, alpha=1.0 if row.reducible else 0.0, **options)
     if row.reducible and has_ties(tree):  # a tie joins three at once: not what the standard strategy does

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import combinations
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, option, unknown_name
+from ..errors import InvariantError, explain, option, unknown_name
+from ..machine import check_memory
 from .condensed import length_of, pair_at, to_condensed, to_square
 
 MetricLike = str | Callable[[NDArray[Any], NDArray[Any]], float]
@@ -141,6 +142,16 @@ def _by_products(vectors: Any, metric: MetricLike) -> bool:
     return hasattr(vectors, "tocsr") and isinstance(metric, str) and METRICS[metric].by_products
 
 
+def compare_all(items: Sequence[Any], metric: MetricLike) -> NDArray[np.float64]:
+    """Return the condensed distances of objects of any kind, by a function of two of them."""
+    if not callable(metric):
+        raise InvariantError("only a function compares objects that are no numbers")
+    check_memory(8 * length_of(len(items)), f"A matrix of the distances of {len(items)} objects")
+    condensed = _by_calls(items, metric)
+    _check_computed(condensed, metric, len(items))
+    return np.maximum(condensed, 0.0, out=condensed)
+
+
 def comes_in_blocks(vectors: Any, metric: MetricLike) -> bool:
     """Tell whether distances can be computed block by block, with the same result as all at once."""
     return isinstance(metric, str) and METRICS[metric].by_pairs and not hasattr(vectors, "tocsr")
@@ -175,7 +186,7 @@ def mirror_block(target: NDArray[np.float64], start: int, rows: int = 256) -> No
         target[start:stop, left : left + rows] = target[left : left + rows, start:stop].T
 
 
-def _by_calls(vectors: NDArray[Any], metric: Callable[..., float]) -> NDArray[np.float64]:
+def _by_calls(vectors: Sequence[Any] | NDArray[Any], metric: Callable[..., float]) -> NDArray[np.float64]:
     """Call a function for every pair of rows; where it fails, name the two."""
     n = len(vectors)
     condensed = np.empty(length_of(n))

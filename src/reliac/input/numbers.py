@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,14 @@ def is_sparse(data: object) -> bool:
 def is_frame(data: object) -> bool:
     """Tell whether this is a pandas or polars frame."""
     return hasattr(data, "to_numpy") and hasattr(data, "columns")
+
+
+def in_one_line(data: Any) -> bool:
+    """Tell whether this is a line of numbers, as condensed distances are; texts in a line are objects."""
+    if hasattr(data, "shape"):
+        kind = getattr(getattr(data, "dtype", None), "kind", "f")
+        return len(data.shape) == 1 and kind not in "USV" and (kind != "O" or all(isinstance(x, Real) for x in data))
+    return isinstance(data, Sequence) and bool(len(data)) and all(isinstance(x, Real) for x in data)
 
 
 def is_number(text: str) -> bool:
@@ -120,7 +129,7 @@ def check_finite(numbers: Any, columns: Any = None) -> None:
 
 def check_unmasked(data: Any) -> None:
     """Refuse an array whose mask hides values, naming the first."""
-    if not isinstance(data, np.ma.MaskedArray) or not np.ma.getmaskarray(data).any():
+    if not isinstance(data, np.ma.MaskedArray) or data.dtype.names or not np.ma.getmaskarray(data).any():
         return
     place = tuple(int(index) for index in np.argwhere(np.ma.getmaskarray(data))[0])
     raise ValueError(
@@ -149,6 +158,8 @@ def _sparse_numbers(data: Any) -> Any:
 def _array_numbers(data: Any) -> NDArray[Any]:
     try:
         numbers = np.asarray(data)
+    except (TypeError, AttributeError, KeyError, RuntimeError):  # what cannot be an array has many ways to say so
+        raise TypeError(_no_table(data)) from None
     except ValueError as error:
         raise ValueError(
             explain(
@@ -195,7 +206,11 @@ def _plain_dtype(numbers: NDArray[Any], given: str) -> NDArray[Any]:
 
 
 def _not_real(given: str) -> str:
-    return explain(given, "real numbers or booleans", "encode text and dates as numbers, or drop those columns")
+    return explain(
+        given,
+        "real numbers or booleans",
+        "encode text and dates as numbers, drop those columns, or pass a function of two objects as metric",
+    )
 
 
 def _as_float(value: Any) -> float:
@@ -210,7 +225,7 @@ def _numbers_from_objects(objects: NDArray[Any]) -> NDArray[Any]:
     numbers = np.empty(objects.shape)
     for place, value in np.ndenumerate(objects):
         try:
-            numbers[place] = _as_float(value)
+            numbers[place] = np.nan if _is_missing(value) else _as_float(value)
         except (TypeError, ValueError, OverflowError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             shown = f"{value!r:.40}" if not isinstance(value, int) else f"a number of {value.bit_length()} bits"
@@ -223,7 +238,7 @@ def _numbers_from_objects(objects: NDArray[Any]) -> NDArray[Any]:
 
 
 def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
-    names = _index_names(frame)
+    names = index_names(frame)
     columns = list(frame.columns)
     if not hasattr(frame, "index") and len(columns) > 1:
         names = _first_column_names(frame, columns[0])
@@ -231,7 +246,8 @@ def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
     if len(set(columns)) != len(columns):
         twice = next(str(column) for column in columns if columns.count(column) > 1)
         raise ValueError(explain(f"Two columns are called {twice!r}", "distinct column names", "rename one of them"))
-    arrays = [_column_numbers(frame[column], column) for column in columns]
+    first = len(frame.columns) - len(columns)
+    arrays = [_column_numbers(_column_at(frame, first + place), column) for place, column in enumerate(columns)]
     if not arrays:
         return np.empty((len(frame), 0)), names
     numbers = np.column_stack([array.astype(np.result_type(*arrays), copy=False) for array in arrays])
@@ -239,7 +255,7 @@ def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
     return numbers, names
 
 
-def _index_names(frame: Any) -> Names | None:
+def index_names(frame: Any) -> Names | None:
     """Return a pandas index as text, unless it only counts the rows."""
     index = getattr(frame, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
@@ -263,17 +279,22 @@ def _first_column_names(frame: Any, column: Any) -> Names | None:
     return np.array(values, dtype=np.str_)
 
 
+def _column_at(frame: Any, place: int) -> Any:
+    """Return a column by its place: titles may be missing, or be lists."""
+    return frame.iloc[:, place] if hasattr(frame, "iloc") else frame[frame.columns[place]]
+
+
 def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
     """Return one column as numbers; anything else is refused with the column's name."""
     values = _column_values(series)
     if values.dtype.kind in "fiub":
         return _plain_dtype(values, "")
-    found = f"it is of type {series.dtype}"
+    found = f"it is of type {getattr(series, 'dtype', type(series).__name__)}"
     if values.dtype.kind == "O":
         numbers = np.empty(len(values))
         for row, value in enumerate(values):
             try:
-                numbers[row] = np.nan if value is None else _as_float(value)
+                numbers[row] = np.nan if _is_missing(value) else _as_float(value)
             except (TypeError, ValueError, OverflowError):
                 found = f"{value!r:.40} in row {row}"
                 break
@@ -288,9 +309,14 @@ def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
     )
 
 
+def _is_missing(value: Any) -> bool:
+    """Tell whether a value is None, or what pandas puts where nothing is."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
 def _column_values(series: Any) -> NDArray[Any]:
     """Return a column as an array, what is missing as NaN; pandas' nullable float32 stays float32."""
-    kind = str(series.dtype)
+    kind = str(getattr(series, "dtype", ""))
     if kind in ("Float32", "Float64", "boolean") or kind.startswith(("Int", "UInt")):
         try:
             dtype = np.float32 if kind == "Float32" else np.float64

@@ -19,9 +19,11 @@ from ..errors import InvariantError, explain
 from . import condensed
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
-from .metrics import EUCLIDEAN, METRICS, MetricLike, compared_metric, pairwise, pairwise_condensed
+from .graphs import all_pairs_listed, refuse_edges, refuse_graph, refuse_named_edges
+from .metrics import EUCLIDEAN, METRICS, MetricLike, compare_all, compared_metric, pairwise, pairwise_condensed
 from .numbers import Names, is_frame, is_sparse, titles_as_names, to_numbers
 from .overflow import check_sums
+from .things import Things, things_of
 from .vectors import check_vectors, largest_difference
 
 if TYPE_CHECKING:
@@ -256,28 +258,35 @@ def rows_of(objects: Objects) -> Any:
 
 def make_objects(X: Any, metric: MetricLike, names: Any = None, n_jobs: int | None = None) -> Objects:
     """Check whatever a user passes and return it as one of the kinds; ``names`` replace those that X brings."""
-    made: Objects = make_distances(X, n_jobs) if metric == "precomputed" else make_vectors(X, metric)
+    refuse_graph(X)
+    if metric == "precomputed":
+        return make_distances(X, n_jobs).named(names)
+    things = things_of(X) if callable(metric) else None
+    made: Objects = make_vectors(X, metric) if things is None else make_compared(things, metric)
     return made.named(names)
 
 
 def make_vectors(X: Any, metric: MetricLike) -> Vectors:
     """Check a table with one row per object."""
+    refuse_named_edges(X)
     rows, names = to_numbers(X)
     check_vectors(rows, metric)
     return Vectors(rows, names=names)
 
 
+def make_compared(things: Things, metric: MetricLike) -> Distances:
+    """Compare objects that are no numbers, such as texts, by a function: from here on only their distances count."""
+    matrix = compare_all(things.items, metric)
+    return Distances(matrix, float(matrix.max(initial=0.0)), names=things.names)
+
+
 def make_distances(X: Any, n_jobs: int | None = None) -> Distances:
     """Check a square or condensed matrix of distances."""
+    refuse_named_edges(X)
     data, names = to_numbers(X, finite=False)
     if is_sparse(data):
-        raise TypeError(
-            explain(
-                "A sparse matrix of distances: whether a missing entry means 0 or 'not linked' is not said",
-                "a dense square or condensed matrix",
-                "pass matrix.toarray() if missing means 0",
-            )
-        )
+        data = all_pairs_listed(data)
+    refuse_edges(data)
     if is_frame(X) and data.shape[0] == data.shape[1]:
         titles = titles_as_names(X.columns)
         names = agreeing_names(names, None if titles is None else titles[-len(data) :])

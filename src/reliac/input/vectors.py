@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, option
+from .graphs import refuse_adjacency, refuse_edges
 from .metrics import METRICS, MetricLike
 from .numbers import is_sparse
 
@@ -33,6 +34,10 @@ def check_vectors(data: Any, metric: MetricLike) -> None:
                 "check the filter or file that the data came from",
             )
         )
+    if is_sparse(data):
+        refuse_adjacency(data)
+    else:
+        refuse_edges(data)
     if not is_sparse(data) and rows == columns > 2 and _looks_like_distances(data):
         raise ValueError(
             explain(

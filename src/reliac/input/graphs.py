@@ -1,0 +1,152 @@
+"""Graphs where points or distances are expected: recognised and explained, never read as points.
+
+Graphs themselves are not taken yet. What to use today is said here, and only here.
+"""
+
+from __future__ import annotations
+
+import numbers
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Message, explain, option
+from .numbers import is_frame
+
+#: What a run can take that a graph can be turned into.
+ALLOWED = "vectors, or distances of all pairs of objects with {}"
+
+#: Titles of two columns that name the ends of an edge, in small letters; the second kind only beside a score.
+ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
+ENDS_OF_A_SCORE = (("a", "b"), ("i", "j"), ("u", "v"), ("left", "right"), ("id1", "id2"), ("id_1", "id_2"))
+SCORES = ("score", "weight", "distance", "dist", "similarity", "sim", "length", "probability")
+
+#: Fewer rows than this are no edge table: two rows of three numbers are two points.
+FEWEST_EDGES = 3
+
+
+def not_yet(given: str, step: str) -> Message:
+    """Say that a graph was given, and what to use today."""
+    return explain(f"{given}, and graphs are not taken yet", ALLOWED.format(option("metric", "precomputed")), step)
+
+
+# --- recognising them ---
+
+
+def refuse_graph(X: Any) -> None:
+    """Refuse a graph of networkx or igraph."""
+    if not (hasattr(X, "nodes") and hasattr(X, "edges")) and not (hasattr(X, "vs") and hasattr(X, "es")):
+        return
+    step = f"pass the distances of all pairs as a matrix, with {option('metric', 'precomputed')}"
+    if type(X).__module__.startswith("networkx"):
+        step = (
+            f"if path lengths are meant, pass networkx.floyd_warshall_numpy(G) with {option('metric', 'precomputed')}; "
+            "every pair needs a path"
+        )
+    raise TypeError(not_yet(f"X is a graph ({type(X).__module__.partition('.')[0]}.{type(X).__name__})", step))
+
+
+def refuse_adjacency(data: Any) -> None:
+    """Refuse a sparse matrix that is square, symmetric and has nothing on its diagonal: edges, not points."""
+    rows, columns = data.shape
+    if rows != columns or rows <= 2 or not data.nnz or data.diagonal().any():
+        return
+    entries = data.copy()
+    entries.eliminate_zeros()
+    if not entries.nnz or (entries != entries.T).nnz:
+        return
+    raise ValueError(
+        not_yet(
+            f"X is a sparse matrix of shape {data.shape}, symmetric with an empty diagonal: it looks like the edges of "
+            "a graph",
+            "if path lengths are meant, pass scipy.sparse.csgraph.shortest_path(X) with "
+            f"{option('metric', 'precomputed')}; if the rows really are vectors, append a constant column",
+        )
+    )
+
+
+def all_pairs_listed(data: Any) -> NDArray[Any]:
+    """Return a sparse matrix of distances as a plain one if it lists all pairs; refuse one that leaves some open."""
+    entries = data.tocoo()
+    rows, columns = data.shape
+    off = entries.row != entries.col
+    listed = len(np.unique(entries.row[off].astype(np.int64) * columns + entries.col[off]))
+    if rows != columns or listed != rows * (rows - 1):
+        raise TypeError(
+            not_yet(
+                f"A sparse matrix of distances lists {listed:,} of {rows * (columns - 1):,} pairs: whether a missing "
+                "one means 0 or 'not linked' is not said",
+                "pass matrix.toarray() if missing means 0",
+            )
+        )
+    return np.asarray(data.toarray())
+
+
+def refuse_edges(data: NDArray[Any]) -> None:
+    """Refuse a table of edges (a, b, score), where the first two columns can be nothing but the ends of edges."""
+    if data.ndim == 2 and data.shape[1] == 3 and _are_edges(data):
+        n = len(np.unique(data[:, :2]))
+        raise ValueError(_edge_table(f"X of shape {data.shape} looks like a table of edges between {n} objects"))
+
+
+def refuse_named_edges(X: Any) -> None:
+    """Refuse a table of edges (a, b, score) whose objects are texts, or whose titles say what they are."""
+    if is_frame(X):
+        titles = [str(title) for title in X.columns]
+        columns = list(map(list, X.to_numpy().T)) if len(titles) == 3 else []
+    else:
+        titles = ["a", "b", "score"]
+        shaped = isinstance(X, (list, tuple)) and len(X) and all(isinstance(row, (list, tuple)) for row in X)
+        columns = [list(column) for column in zip(*X, strict=False)] if shaped and {*map(len, X)} == {3} else []
+    if not columns or not _is_number(columns[2]):
+        return
+    ends = (titles[0].strip().lower(), titles[1].strip().lower())
+    told = is_frame(X) and (ends in ENDS or (ends in ENDS_OF_A_SCORE and titles[2].strip().lower() in SCORES))
+    texts = all(isinstance(end, str) for end in (*columns[0], *columns[1]))
+    if (told and (texts or _are_counts(columns[:2]))) or (texts and {*columns[0]} & {*columns[1]}):
+        raise ValueError(_edge_table(f"X holds a table of edges ({', '.join(titles)})"))
+
+
+def _is_number(values: list[Any]) -> bool:
+    return all(isinstance(value, numbers.Real) for value in values)
+
+
+def _are_counts(columns: list[list[Any]]) -> bool:
+    """Tell whether columns hold whole numbers from 0 on."""
+    return all(isinstance(value, numbers.Real) and float(value) >= 0 == value % 1 for value in chain(*columns))
+
+
+def _edge_table(given: str) -> Message:
+    return not_yet(
+        f"{given}: two objects and a number in each row",
+        f"fill a square matrix with the distances of all pairs, and pass it with {option('metric', 'precomputed')}; if "
+        "the rows really are points, append a constant column",
+    )
+
+
+def _are_edges(data: NDArray[Any]) -> bool:
+    """Tell whether a table of three columns of numbers can be nothing but edges.
+
+    The ends are counted from 0 or 1 without gaps, no edge leads from an object to itself, none occurs twice, and the
+    edges stand as programs write them: the smaller (or the larger) end first, or every edge both ways, or the same
+    number of edges for every object in turn. Where the scores are whole numbers too, all pairs must be there: a few
+    points with small whole coordinates can look like edges by accident.
+    """
+    ends, scores = data[:, :2], data[:, 2]
+    if len(data) < FEWEST_EDGES or ends.dtype.kind == "b" or (ends[:1] != np.floor(ends[:1])).any():
+        return False
+    if (ends != np.floor(ends)).any() or ends.min() not in (0, 1) or ends.max() >= 2 * len(data) + 2:
+        return False
+    a, b = ends.astype(np.int64).T
+    n = int(ends.max()) + 1
+    if (a == b).any() or len(np.unique(ends)) != n - int(ends.min()) or len(np.unique(a * n + b)) != len(data):
+        return False
+    one_way = bool((a < b).all() or (a > b).all())
+    both_ways = np.array_equal(np.sort(a * n + b), np.sort(b * n + a))
+    if scores.dtype.kind != "f" or (scores == np.floor(scores)).all():
+        objects = n - int(ends.min())
+        return len(data) == objects * (objects - 1) // (1 if both_ways else 2) and (one_way or both_ways)
+    in_turn = bool((np.diff(a) >= 0).all() and len(np.unique(np.bincount(a)[int(ends.min()) :])) == 1)
+    return one_way or both_ways or in_turn

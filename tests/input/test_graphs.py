@@ -1,0 +1,144 @@
+"""Graphs that are passed as points are recognised and explained; points that only look like edges are not."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import pdist, squareform
+
+import reliac
+from problems import blobs
+from reliac.errors import Message
+from reliac.input.graphs import refuse_edges
+
+POINTS = blobs(0, n=20, d=3)
+GRAPH = nx.random_geometric_graph(20, 0.5, seed=1)
+LEFT, RIGHT = np.triu_indices(6, 1)
+WEIGHTS = np.random.default_rng(0).random(len(LEFT))
+
+
+def refused(X, **options):
+    """Check that X is refused as a graph whatever the metric, and return what is said."""
+    for metric in ("euclidean", "cosine", "precomputed"):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            reliac.cluster(X, "average", metric=metric, **options)
+        told = caught.value.args[0]
+        assert isinstance(told, Message)
+        assert "graphs are not taken yet" in told
+        assert "metric='precomputed'" in told
+    return told
+
+
+# --- recognised ---
+
+
+@pytest.mark.parametrize("graph", [GRAPH, nx.DiGraph([(1, 2), (2, 3)]), nx.MultiGraph([(1, 2)])], ids=str)
+def test_a_networkx_graph_is_explained(graph):
+    assert "networkx.floyd_warshall_numpy(G)" in refused(graph)
+
+
+def test_what_the_message_for_networkx_names_works():
+    tree = reliac.cluster(nx.floyd_warshall_numpy(nx.cycle_graph(7)), "average", metric="precomputed")
+    assert tree.n_clusters == 1
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_array])
+def test_a_sparse_matrix_that_is_square_hollow_and_symmetric_is_explained(make):
+    assert "sparse matrix" in refused(make(nx.adjacency_matrix(GRAPH)))
+
+
+def test_entries_that_are_stored_zeros_do_not_hide_a_graph():
+    matrix = sparse.coo_array(([1.0, 1.0, 0.0, 0.0], ([0, 1, 2, 0], [1, 0, 2, 2])), shape=(3, 3))
+    with pytest.raises(ValueError, match="graphs are not taken yet"):
+        reliac.cluster(matrix)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.column_stack([LEFT, RIGHT, WEIGHTS]),
+        np.column_stack([RIGHT, LEFT, WEIGHTS]),
+        np.column_stack([LEFT + 1, RIGHT + 1, WEIGHTS]).tolist(),
+        np.column_stack([LEFT, RIGHT, WEIGHTS])[:-3],
+        np.column_stack([np.r_[LEFT, RIGHT], np.r_[RIGHT, LEFT], np.r_[WEIGHTS, WEIGHTS]]),
+        np.column_stack([LEFT, RIGHT, np.arange(len(LEFT))]),
+        np.array([[i, (i + step) % 9, 0.5 * step] for i in range(9) for step in (1, 5)]),
+        pd.DataFrame({"source": LEFT * 10, "target": RIGHT * 10, "w": WEIGHTS}),
+        pd.DataFrame({"from": list("abc"), "to": list("xyz"), "kilometres": [1.5, 2, 3]}),
+        pl.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "score": [0.5, 0.25]}),
+        [("x", "y", 0.5), ("y", "z", 1)],
+        [["x", "y", 0.5], ["y", "z", 1]],
+    ],
+    ids=lambda table: f"{type(table).__name__} {len(table)}",
+)
+def test_an_edge_table_is_explained(table):
+    assert "table of edges" in refused(table)
+
+
+def test_the_command_line_explains_them_too(run, tmp_path):
+    np.savetxt(tmp_path / "edges.csv", np.column_stack([LEFT, RIGHT, WEIGHTS]), delimiter=",")
+    assert "graphs are not taken yet" in run("cluster", tmp_path / "edges.csv", status=2).err
+
+
+# --- not taken for one ---
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_points_with_small_whole_coordinates_are_not_taken_for_edges(seed):
+    random = np.random.default_rng(seed)
+    rows = int(random.integers(4, 60))
+    points = random.integers(0, random.integers(2, 9), size=(rows, 3)).astype(float)
+    refuse_edges(points)
+    points[:, 2] = random.random(rows)
+    refuse_edges(points)
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        np.arange(12).reshape(4, 3),
+        [[0, 1, 2], [1, 2, 3], [2, 3, 4]],
+        [[0, 1, 5.5], [1, 2, 3.5]],
+        POINTS,
+        (POINTS * 10).round(),
+        np.c_[np.arange(9), np.zeros(9), np.ones(9)],
+        pd.DataFrame(POINTS, columns=list("abc")),
+        pd.DataFrame({"left": [0.5, 1, 2], "right": [1.5, 2, 3], "score": [1, 2, 3]}),
+        pd.DataFrame({"age": [30, 40, 50], "children": [1, 2, 3], "weight": [1.0, 2, 3]}),
+    ],
+    ids=lambda points: f"{type(points).__name__} {np.shape(points)}",
+)
+def test_points_are_points(points):
+    assert reliac.cluster(points).n_objects == len(points)
+
+
+def test_sparse_points_are_points_even_where_they_are_square():
+    square = sparse.random_array((30, 30), density=0.2, rng=1)
+    assert reliac.cluster(square).n_objects == 30
+    both = (square + square.T).tolil()
+    both.setdiag(1.0)
+    assert reliac.cluster(both).n_objects == 30
+
+
+def test_a_constant_column_says_that_the_rows_are_points_as_the_message_promises():
+    matrix = nx.adjacency_matrix(GRAPH)
+    assert reliac.cluster(sparse.hstack([matrix, np.ones((20, 1))])).n_objects == 20
+    assert reliac.cluster(np.column_stack([LEFT, RIGHT, WEIGHTS, np.ones(len(LEFT))])).n_objects == len(LEFT)
+
+
+# --- distances of all pairs, sparse by accident ---
+
+
+def test_a_sparse_matrix_that_lists_all_pairs_is_a_matrix_of_distances():
+    square = squareform(pdist(POINTS))
+    square[3, 7] = square[7, 3] = 0.0
+    rows, columns = np.nonzero(~np.eye(20, dtype=bool))
+    listed = sparse.coo_array((square[rows, columns], (rows, columns)), shape=(20, 20))
+    found = reliac.cluster(listed, "average", metric="precomputed")
+    assert np.array_equal(found.links, reliac.cluster(square, "average", metric="precomputed").links)
+    with pytest.raises(TypeError, match=r"lists 378 of 380 pairs.*Next: pass matrix.toarray\(\)"):
+        reliac.cluster(sparse.csr_array(square), "average", metric="precomputed")
