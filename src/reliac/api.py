@@ -15,6 +15,7 @@ from .errors import refuse_unknown_options
 from .files import read_bytes
 from .input.metrics import MetricLike
 from .input.numbers import in_one_line
+from .input.options import check_switch
 from .input.problem import make_problem
 from .machine import check_jobs
 from .run.groups import GroupTrees
@@ -188,6 +189,7 @@ def linkage(
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.5, 3.0]]
     """
     del preserve_input
+    optimal_ordering = check_switch("optimal_ordering", optimal_ordering)
     options: dict[str, Any] = {"metric": "precomputed" if in_one_line(y) else metric}
     row = get_criterion(method)
     tree = cluster(y, method, alpha=1.0 if row.reducible else 0.0, **options)

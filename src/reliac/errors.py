@@ -33,7 +33,21 @@ def unknown_name(kind: str, given: object, names: Iterable[str]) -> Message:
     known = list(names)
     near = get_close_matches(given.lower(), known, n=3, cutoff=0.5) if isinstance(given, str) else []
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "pick one of these names"
-    return explain(f"Unknown {kind} {given!r}", ", ".join(known), hint)
+    return explain(f"Unknown {kind} {shown(given)}", ", ".join(known), hint)
+
+
+def known_name(kind: str, given: object, names: Iterable[str]) -> str:
+    """Return a name if it is one of those that are known."""
+    known = list(names)
+    if not isinstance(given, str) or given not in known:  # an array is equal to no name, and to none in particular
+        raise ValueError(unknown_name(kind, given, known))
+    return given
+
+
+def shown(value: object, longest: int = 100) -> str:
+    """Return a value as Python writes it, in one line that is not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= longest else f"{text[: longest - 4]} ..."
 
 
 #: What scikit-learn, SciPy and others call the options of :func:`reliac.cluster`.
@@ -52,9 +66,9 @@ def refuse_unknown_options(function: str, given: Mapping[str, object], known: It
         ours = FOREIGN_OPTIONS.get(name)
         if ours is None:
             raise TypeError(unknown_name(f"option of {function}()", name, known))
-        shown = option(ours, value) if isinstance(value, (str, int, float)) else f"{ours}=..."
+        written = option(ours, value) if isinstance(value, (str, int, float)) else f"{ours}=..."
         raise TypeError(
-            explain(f"{function}() got {name}, as other libraries call it", f"the name {ours!r}", f"write {shown}")
+            explain(f"{function}() got {name}, as other libraries call it", f"the name {ours!r}", f"write {written}")
         )
 
 
@@ -73,7 +87,7 @@ def need(module: str, extra: str) -> Any:
 
 
 def _in_python(name: str, value: object) -> str:
-    return f"{name}={value!r}"
+    return f"{name}={shown(value)}"
 
 
 #: How messages write an option. The command line puts its own way here for as long as one of its commands runs.

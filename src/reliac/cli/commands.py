@@ -273,9 +273,20 @@ def _read(asked: Asked, stream: BinaryIO) -> Table:
 
 def standardized(numbers: Any) -> Any:
     """Scale every column to mean 0 and standard deviation 1; a constant column becomes 0."""
-    centred = numbers - numbers.mean(axis=0)
-    deviation = centred.std(axis=0)
-    return centred / np.where(deviation > 0, deviation, 1.0)
+    plain = isinstance(numbers, np.ndarray) and numbers.ndim == 2 and numbers.dtype.kind in "fiub"
+    if not plain or not numbers.size:
+        held = f"type {numbers.dtype}" if hasattr(numbers, "dtype") else f"type {type(numbers).__name__}"
+        given = f"--standardize with a table of shape {numbers.shape} and {held}"
+        raise ValueError(explain(given, "a table of numbers, with rows and columns", "leave --standardize out"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = numbers - numbers.mean(axis=0, dtype=np.float64)
+        deviation = centred.std(axis=0)
+        scaled = centred / np.where(deviation > 0, deviation, 1.0)
+    if not np.isfinite(scaled).all() or not np.isfinite(deviation).all():
+        column = int(np.argmax(~np.isfinite(deviation)))
+        given = f"--standardize: the squares of column {column + 1} overflow"
+        raise ValueError(explain(given, "numbers whose squares are numbers", "divide that column by a constant"))
+    return scaled
 
 
 def _run_options(asked: Asked) -> dict[str, Any]:

@@ -131,17 +131,21 @@ def _unreadable(source: str, kind: str, error: Exception, advice: str) -> Messag
 
 
 def _read_parquet(stream: BinaryIO, source: str) -> Sheet:
-    parquet, arrow = need("pyarrow.parquet", "parquet"), need("pyarrow", "parquet")
+    need("pyarrow", "parquet")
     try:
-        whole = parquet.ParquetFile(stream)
-        check_memory(2 * 8 * whole.metadata.num_rows * whole.metadata.num_columns, called(source))
-        table = whole.read()
+        return _parquet_sheet(stream, source)
     except MemoryError:
         raise
-    except Exception as error:  # Arrow has many kinds of errors for a damaged file
-        raise ValueError(
-            _unreadable(source, "parquet", error, "check the file, or say what it is with --format")
-        ) from None
+    except Exception as error:  # Arrow, and the JSON that pandas puts in, have many kinds of errors for damage
+        advice = "check the file, or say what it is with --format"
+        raise ValueError(_unreadable(source, "parquet", error, advice)) from None
+
+
+def _parquet_sheet(stream: BinaryIO, source: str) -> Sheet:
+    parquet, arrow = need("pyarrow.parquet", "parquet"), need("pyarrow", "parquet")
+    whole = parquet.ParquetFile(stream)
+    check_memory(2 * 8 * whole.metadata.num_rows * whole.metadata.num_columns, called(source))
+    table = whole.read()
     columns = [str(name) for name in table.column_names]
     index = (table.schema.pandas_metadata or {}).get("index_columns", [])
     named = len(index) == 1 and index[0] in columns  # pandas keeps a plain row counter as a dict, not as a column

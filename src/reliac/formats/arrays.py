@@ -11,6 +11,7 @@ import io
 import math
 import os
 import re
+import sys
 import warnings
 import zipfile
 from dataclasses import dataclass
@@ -113,9 +114,18 @@ def fill(stream: IO[bytes], found: Declared) -> NDArray[Any]:
             raise Unusable(f"its array ends after {place:,} of {len(target):,} bytes")
         target[place : place + len(piece)] = np.frombuffer(piece, np.uint8)
         place += len(piece)
+    _check_letters(flat)
     if len(found.shape) != 1:
         flat = flat.reshape(found.shape, order="F" if found.by_columns else "C")
     return flat
+
+
+def _check_letters(flat: NDArray[Any]) -> None:
+    """Refuse texts with numbers in place of letters that no letter has: Python would fail on them later."""
+    if flat.dtype.kind == "U" and flat.dtype.itemsize:
+        letters = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
+        if letters.max(initial=0) > sys.maxunicode:
+            raise Unusable("its texts hold letters that do not exist")
 
 
 def read_array(stream: BinaryIO) -> NDArray[Any]:

@@ -45,6 +45,13 @@ def check_count(name: str, value: Any, low: int, high: float, next_step: str) ->
     return int(value)
 
 
+def check_switch(name: str, value: Any) -> bool:
+    """Return True or False; an array is neither."""
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)) or value not in (0, 1):
+        raise TypeError(explain(option(name, value), "True or False", f"pass {option(name, True)} or leave it out"))
+    return bool(value)
+
+
 def check_stop(n: int, n_clusters: Any, max_level: Any, max_distance: Any) -> Stop:
     """Return where to stop; ``n_clusters`` promises exactly K clusters, so it excludes the other two rules."""
     if n_clusters is not None and (max_level is not None or max_distance is not None):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import explain
-from ..files import check_target, read_bytes
+from ..files import check_target, path_of, read_bytes
 from ..tree.clustertree import ClusterTree
 from ..tree.storage import read_tree, save
 
@@ -24,7 +24,7 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], problem: Problem) -> None:
         check_target(path, "checkpoint ")
-        self.path = Path(path)
+        self.path = Path(path_of(path))
         self.fingerprint = problem.fingerprint()
         self.written = time.monotonic()
 

@@ -53,10 +53,10 @@ def _wanted_clusters(tree: ClusterTree, clusters: Any) -> list[int]:
     step = "give labels as tree.labels() gives them"
     if clusters is None:
         return list(range(tree.n_clusters))
-    if not isinstance(clusters, Iterable):
-        clusters = [clusters]
-    elif isinstance(clusters, np.ndarray):
+    if isinstance(clusters, np.ndarray):
         clusters = clusters.ravel().tolist()
+    elif hasattr(clusters, "nnz") or not isinstance(clusters, Iterable):  # a sparse matrix is no list of labels
+        clusters = [clusters]
     wanted = {check_count("cluster", label, 0, tree.n_clusters - 1, step) for label in clusters}
     if not wanted:
         raise ValueError(explain("develop() got no clusters", "one cluster or more", step))

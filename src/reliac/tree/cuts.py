@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, unknown_name
+from ..errors import explain, known_name
 from ..input.options import check_count, check_number
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def labels(
                 "drop all but one",
             )
         )
-    if by not in ("distance", "level"):
-        raise ValueError(unknown_name("order", by, ["distance", "level"]))
+    known_name("order", by, ["distance", "level"])
     kept = np.ones(len(tree.links), dtype=bool)
     if n_clusters is not None:
         step = "ask for a number in this range" if tree.n_clusters == 1 else "go on with tree.develop() to get fewer"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, need, unknown_name
+from ..errors import explain, known_name, need
+from ..input.options import check_switch
 from .walks import parents
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ _PLAIN_NAME = re.compile(r"[^\s()\[\]{}/\\,;:=*'\"`+<>_]+")
 
 def linkage_matrix(tree: ClusterTree, order: str) -> NDArray[np.float64]:
     """Return SciPy's Z: (left id, right id, distance, size), ids below n for objects, n + row for clusters."""
-    if order not in ("distance", "level"):
-        raise ValueError(unknown_name("order", order, ["distance", "level"]))
+    known_name("order", order, ["distance", "level"])
     n, links = tree.n_objects, tree.links
     if tree.n_clusters > 1:
         raise ValueError(
@@ -45,6 +45,7 @@ def newick(tree: ClusterTree, lengths: bool) -> str:
 
     Heights are half the (monotone) distances, so paths between leaves are as long as cophenetic distances.
     """
+    lengths = check_switch("lengths", lengths)
     n, links = tree.n_objects, tree.links
     parent = parents(tree)
     above = parent[n:]

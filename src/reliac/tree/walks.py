@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,6 +73,14 @@ def boundaries(tree: ClusterTree) -> NDArray[np.intp]:
     return between
 
 
+def _as_array(values: Any) -> NDArray[Any]:
+    """Return values as an array; what cannot be one becomes a single object, which no check lets pass."""
+    try:
+        return np.asarray(values)
+    except Exception:  # an object says in its own way that it cannot be an array
+        return np.array(None)
+
+
 def cophenetic(tree: ClusterTree, pairs: ArrayLike | None) -> NDArray[np.float64]:
     """Look up the link that first holds both objects: the last one made between them in leaf order.
 
@@ -82,7 +90,7 @@ def cophenetic(tree: ClusterTree, pairs: ArrayLike | None) -> NDArray[np.float64
     if pairs is None:
         i, j = all_pairs(n)
     else:
-        table = np.asarray(pairs)
+        table = _as_array(pairs)
         if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
             given = f"pairs of shape {table.shape} and type {table.dtype}"
             raise ValueError(explain(given, "whole numbers of shape (m, 2)", "pass rows (i, j)"))
