@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
-import json
 import random
+import signal
 import sys
 import time
 import traceback
@@ -435,6 +435,10 @@ def odd_command(draw: random.Random, folder: Path):
     return f"reliac {' '.join(words)!r}", lambda: command_line(words)
 
 
+#: What a command line that ended with 2 returns.
+REFUSED = object()
+
+
 def command_line(words):
     """Run a command line; it must end with 0, or with 2 and an error in three parts."""
     out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
@@ -454,9 +458,32 @@ def command_line(words):
     for line in said.splitlines():
         if line.startswith("reliac: warning: ") and ". Allowed: " not in line:
             raise Foreign(f"a warning that is not ours: {line}")
+    return REFUSED if status == 2 else None
 
 
 # --- outcomes ---
+
+#: Seconds that no attempt may take.
+PATIENCE = 20
+
+
+@contextlib.contextmanager
+def at_most(seconds):
+    """Stop what takes too long, where the system can."""
+
+    def stop(*args):
+        raise Foreign(f"more than {seconds} seconds: {''.join(traceback.format_stack(limit=4)[:-1])}")
+
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def outcome(call) -> str:
@@ -464,8 +491,8 @@ def outcome(call) -> str:
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         try:
-            call()
-            told = "result"
+            with at_most(PATIENCE):
+                told = "refused" if call() is REFUSED else "result"
         except Foreign:
             raise
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:

@@ -161,3 +161,11 @@ def test_a_run_that_finds_no_link_is_a_fault_of_ours_for_other_kinds_of_input():
         cluster_problem(two_islands(Distances), "literal")
     stopped = replace(two_islands(Distances), stop=reliac.cluster([[0.0]], n_clusters=1).problem.stop)
     assert cluster_problem(replace(stopped, stop=replace(stopped.stop, n_clusters=2)), "literal").n_clusters == 2
+
+
+@pytest.mark.parametrize("longest", [1e150, 1e200, 1e308])
+@pytest.mark.parametrize("criterion", ["ward", "centroid", "single"])
+def test_a_limit_whose_square_is_no_number_stops_nothing_and_takes_no_time(criterion, longest):
+    points = [[0.0], [1.0], [5.0], [7.0]]
+    tree = reliac.cluster(points, criterion, metric="euclidean", max_distance=longest)
+    assert np.array_equal(tree.links, reliac.cluster(points, criterion, metric="euclidean").links)

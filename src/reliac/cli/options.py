@@ -62,12 +62,20 @@ class Option(click.Option):
         return [CompletionItem(name) for name in _known_names(self) if name.startswith(incomplete)]
 
 
+class _Path(click.Path):
+    """A path as it is typed, completed by the shell; whether it leads anywhere is found out by whoever opens it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path unseen: click would look, and fail on a name that no file can have."""
+        return value
+
+
 class Argument(click.Argument):
     """What a command takes besides options: a file, or one of few names."""
 
     def __init__(self, name: str, word: str, purpose: str, choices: Sequence[str] = ()) -> None:
         self.purpose, self.choices = purpose, choices
-        super().__init__([name], metavar=word, type=click.Path(), callback=self._known)
+        super().__init__([name], metavar=word, type=_Path(), callback=self._known)
 
     def _known(self, context: click.Context, parameter: click.Parameter, value: str) -> str:
         if self.choices and value not in self.choices:

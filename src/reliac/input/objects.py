@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithm.criteria import Criterion
-from ..errors import InvariantError, explain
+from ..errors import InvariantError, explain, shown
 from . import condensed
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
@@ -296,9 +296,10 @@ def make_distances(X: Any, n_jobs: int | None = None) -> Distances:
 
 def check_names(names: Any, n: int) -> Names:
     """Return one name per object as texts, in an array of their own."""
-    listed = [] if isinstance(names, str) or not isinstance(names, Iterable) else [str(name) for name in names]
-    if len(listed) != n or getattr(names, "ndim", 1) != 1:
-        given = f"{len(listed)} names" if listed else f"names={names!r:.40}"
+    several = isinstance(names, Iterable) and not isinstance(names, str) and getattr(names, "ndim", 1) == 1
+    listed = [str(name) for name in names] if several else []
+    if len(listed) != n:
+        given = f"{len(listed)} names" if listed else f"names={shown(names, 40)}"
         raise ValueError(
             explain(f"{given} for {n} objects", "one name for every object", "pass a list of texts, one for each row")
         )

@@ -65,6 +65,8 @@ class Problem:
             return cap
         with np.errstate(over="ignore"):  # the square of a very large limit is infinite, and lowered at once
             value = np.float64(cap) ** 2 / self.criterion.height_factor
+            if not np.isfinite(value):  # no distance that a float can hold is as long
+                return math.inf
             while self.heights(np.array([value]))[0] > cap:
                 value = np.nextafter(value, 0.0)
             while self.heights(np.array([np.nextafter(value, np.inf)]))[0] <= cap:
@@ -178,7 +180,7 @@ def _check_weights(weights: Any, n: int) -> NDArray[np.float64]:
     check_unmasked(weights)
     try:
         array = np.array(weights)  # a copy: the tree keeps it, and keeps it as it is
-        if array.dtype.kind in "US":
+        if array.dtype.kind in "USc":
             raise TypeError
         array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
