@@ -15,4 +15,4 @@ def test_whatever_is_tried_ends_in_a_result_or_an_error_in_three_parts(part):
     for number in range(part, 1200, 3):
         for told, count in adversary.try_for(math.inf, number, most=1).items():
             counts[told] += count
-    assert min(counts.values()) > 20  # both happen, so the attempts are neither too wild nor too tame
+    assert min(counts.values()) > 10  # both happen, so the attempts are neither too wild nor too tame
