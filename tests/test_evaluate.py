@@ -107,7 +107,7 @@ def test_without_classes_and_number_only_cost_is_compared():
     ],
 )
 def test_mistakes_are_found_before_anything_runs(monkeypatch, classes, options, message):
-    monkeypatch.setattr("reliac.run.solve.run", lambda *args: pytest.fail("a run was started"))
+    monkeypatch.setattr("reliac.run.solve.Run.run", lambda *args: pytest.fail("a run was started"))
     monkeypatch.setattr("reliac.evaluate.cluster", lambda *args: None)  # the warming up
     with pytest.raises(ValueError, match=rf"{message}.*Next: "):
         compare_strategies(POINTS, classes, **options)

@@ -43,7 +43,7 @@ def cluster(
     names: Any = None,
     engine: str = "auto",
     n_jobs: int | None = None,
-    progress: bool | Callable[[Progress], None] | None = None,
+    progress: bool | Literal["json"] | Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     **unknown: NoReturn,
 ) -> ClusterTree:
@@ -71,8 +71,10 @@ def cluster(
     engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk" or "spanning"
         (docs/performance.md).
     n_jobs : number of threads; None and -1 take all cores, -2 all but one. The result has the same bits for any number.
-    progress : True for a bar on standard error, or a function that gets a ``Progress`` after every level.
-    checkpoint : a file that keeps the levels done; after a crash the same call goes on from there.
+    progress : True for a bar on standard error, "json" for lines of JSON there, or a function that gets a ``Progress``
+        after every level and a few times a second during searches.
+    checkpoint : a file that keeps the levels done and what was found for the next ones, written about every half
+        minute; after a crash the same call goes on from there. One run at a time can use it.
 
     Returns
     -------

@@ -7,6 +7,7 @@ import csv
 import errno
 import io
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,6 +61,10 @@ def explained(given: str) -> Iterator[None]:
         told = kind(explain(f"{given}: {reason}", "files that the system can read and write here", step))
         told.errno = error.errno
         raise told from error
+
+
+#: How names of files end that are being written.
+_PART = ".part"
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -131,7 +136,7 @@ def _followed(path: str | os.PathLike[str]) -> Path:
     return Path(os.path.realpath(path_of(path)))  # Path.resolve would raise for links that lead in a circle
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
+def write_atomically(path: str | os.PathLike[str], data: bytes | memoryview | str) -> None:
     """Write to a temporary file beside ``path`` and rename it, so that no reader ever sees half a file.
 
     A link is followed, an existing file's mode is kept, and what is no plain file (a pipe, a device) is written to
@@ -143,12 +148,12 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
         _write(_followed(path), content)
 
 
-def _write(target: Path, content: bytes) -> None:
+def _write(target: Path, content: bytes | memoryview) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(content)
         return
     mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_PART, dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -159,6 +164,16 @@ def _write(target: Path, content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what processes that were killed while they wrote to ``path`` have left; none may be writing now."""
+    target = _followed(path)
+    name = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}{re.escape(_PART)}")  # as tempfile makes them
+    for found in target.parent.iterdir():
+        if name.fullmatch(found.name):
+            with contextlib.suppress(OSError):
+                found.unlink()
 
 
 def cache_folder() -> Path:

@@ -377,7 +377,7 @@ def test_a_broken_invariant_gives_exit_code_70_a_traceback_and_what_a_report_nee
 
 
 def test_an_engine_that_finds_no_link_is_our_fault_too(run, plain, monkeypatch):
-    monkeypatch.setattr("reliac.run.solve._develop", lambda *args: None)
+    monkeypatch.setattr("reliac.run.solve.Run._develop", lambda *args: None)
     assert "found no reliable link" in run("levels", plain, status=70).err
 
 
@@ -575,4 +575,18 @@ def test_progress_appears_only_where_it_is_wanted(run, plain, monkeypatch):
     monkeypatch.setattr(commands, "cluster", noted)
     run("levels", plain)
     run("levels", plain, "--progress")
-    assert seen == [None, True]
+    run("levels", "--progress", plain)  # the file is no way to show progress
+    run("levels", "--progress", "bar", plain)
+    run("levels", plain, "--progress", "json")
+    run("levels", "--progress=json", plain)
+    assert seen == [None, True, True, True, "json", "json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["--progress=yaml"], "Unknown value of --progress 'yaml'"), (["--out", "--progress"], "--out stands without")],
+)
+def test_progress_takes_no_other_word_and_is_no_value_itself(plain, capsys, words, told):
+    with pytest.raises(SystemExit):
+        main(["levels", str(plain), *words])
+    assert told in capsys.readouterr().err

@@ -120,7 +120,7 @@ def test_messages_speak_of_options_as_they_are_typed(run, plain, args, message):
     ],
 )
 def test_what_cannot_work_is_refused_before_the_work(run, plain, monkeypatch, args, message):
-    monkeypatch.setattr("reliac.run.solve.run", lambda *_: pytest.fail("the work was begun"))
+    monkeypatch.setattr("reliac.run.solve.Run.run", lambda *_: pytest.fail("the work was begun"))
     assert message in run(args[0], plain, *args[1:], status=2).err
 
 

@@ -204,7 +204,7 @@ def point_sets(seed, d):
 def test_the_tree_search_finds_all_edges(d, pool):
     for X in point_sets(d, d):
         expected, _ = trees.edges_of_matrix(pdist(X, "sqeuclidean"), len(X))
-        assert (canonical(edges_of_points(X, pool, 2)) == canonical(expected)).all()
+        assert (canonical(edges_of_points(X, pool)) == canonical(expected)).all()
 
 
 @pytest.mark.parametrize("kind", list(NAMES))

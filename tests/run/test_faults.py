@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pkgutil
 import random
 import signal
 import subprocess
@@ -14,13 +16,18 @@ import pytest
 import reliac
 from problems import blobs
 
-#: Slow enough to be hit: the standard strategy, one link a level, and a short rest after every batch of levels.
+#: Slow enough to be hit: the standard strategy, one link a level, searches in small pieces, a checkpoint whenever one
+#: can be written, and a short rest after each.
 RUN = """
 import sys, time
 import numpy as np
-import reliac, reliac.run.checkpoint, reliac.engines.lists.engine
-reliac.run.checkpoint.INTERVAL = 0.0
+import reliac, reliac.run.checkpoint, reliac.run.solve, reliac.engines.lists.engine
+from reliac.engines.spanning import engine, sweeps
+from reliac.engines.vectors import engine as vectors, spatial
+reliac.run.checkpoint.INTERVAL = reliac.run.checkpoint.TIMES_THE_COST = reliac.run.solve.SECONDS_BETWEEN = 0.0
 reliac.engines.lists.engine.CLUSTERS_BEFORE_PAUSE = 20  # back to Python after every level
+vectors.ROWS = spatial.SMALL_PIECE = spatial.PIECE = 8
+sweeps.ROWS, engine.EDGES_BEFORE_PAUSE = 64, 50
 X = np.load(sys.argv[1])
 tree = reliac.cluster(X, sys.argv[2], alpha=0.0, engine=sys.argv[3], checkpoint=sys.argv[4],
                       progress=lambda state: time.sleep(0.004))
@@ -28,9 +35,18 @@ tree.save(sys.argv[5])
 """
 
 
-@pytest.mark.parametrize(("criterion", "engine"), [("ward", "vectors"), ("complete", "matrix"), ("average", "literal")])
-def test_a_run_killed_seven_times_at_random_moments_gives_the_same_tree(tmp_path, criterion, engine):
-    X = blobs(3, n=400, d=4)
+@pytest.mark.parametrize(
+    ("criterion", "engine", "n", "d"),
+    [
+        ("ward", "vectors", 400, 4),
+        ("centroid", "spatial", 400, 4),
+        ("complete", "matrix", 400, 4),
+        ("average", "literal", 400, 4),
+        ("single", "spanning", 2500, 16),
+    ],
+)
+def test_a_run_killed_seven_times_at_random_moments_gives_the_same_tree(tmp_path, criterion, engine, n, d):
+    X = blobs(3, n=n, d=d)
     np.save(tmp_path / "X.npy", X)
     wanted = reliac.cluster(X, criterion, alpha=0.0, engine=engine)
     paths = [str(tmp_path / name) for name in ("X.npy", "run.part", "tree.reliac")]
@@ -49,7 +65,7 @@ def test_a_run_killed_seven_times_at_random_moments_gives_the_same_tree(tmp_path
     subprocess.run(command, check=True)
     assert killed > 0
     assert np.array_equal(reliac.load(tmp_path / "tree.reliac").links, wanted.links)
-    assert not (tmp_path / "run.part").exists()
+    assert sorted(os.listdir(tmp_path)) == ["X.npy", "tree.reliac"]  # what killed runs left is gone too
 
 
 def test_ctrl_c_is_answered_within_a_second_by_a_fast_engine(tmp_path):
@@ -72,3 +88,33 @@ except reliac.Interrupted as stopped:
     process.stdout.close()
     assert process.wait(30) == 0
     assert answer == "stopped 30000\n"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "reliac.run.solve.choose",
+        "reliac.run.checkpoint.Checkpoint.resume",
+        "reliac.input.objects.Vectors.data_fingerprint",
+        "reliac.engines.spanning.engine.spanning_edges",
+        "reliac.engines.spanning.engine.make_nest",
+        "reliac.run.checkpoint.Checkpoint.remove",
+    ],
+)
+def test_ctrl_c_keeps_the_levels_done_wherever_it_comes(place, tmp_path, monkeypatch):
+    module, _, name = place.rpartition(".")
+    owner = pkgutil.resolve_name(module)
+    real, count = getattr(owner, name), []
+
+    def interrupted_once(*arguments):
+        count.append(1)
+        if len(count) == 1:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(owner, name, interrupted_once)
+    with pytest.raises(reliac.Interrupted) as caught:
+        reliac.cluster(blobs(3, n=60, d=2), "single", engine="spanning", checkpoint=tmp_path / "run")
+    assert caught.value.tree.n_objects == 60
+    assert count
+    assert ".run.lock" not in os.listdir(tmp_path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,43 @@ class Engine(Protocol):
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop the clusters from ``level`` on until the problem's stopping rules hold, batch after batch."""
+
+
+class Pace(NamedTuple):
+    """How far an engine has come with what takes its time; the time that is left is estimated from it.
+
+    ``after``, ``rising`` and ``falling`` say what is expected, from measured runs. A run that turns out otherwise is
+    believed more and more. When the share u of all joins is done, so is 1 - (1 - u^rising)^falling of the levels' work.
+    """
+
+    searched: float  # the share of the first search that is done, from 0 to 1
+    after: float  # what all levels are expected to take, in units of the whole first search
+    rising: float = 1.0  # above 1: the first joins take less than those in the middle
+    falling: float = 1.0  # above 1: the last joins take less
+
+
+#: What an engine may find before it is stopped: arrays by name, which another process can go on with.
+Found = dict[str, NDArray[Any]]
+
+
+@runtime_checkable
+class LongEngine(Protocol):
+    """What an engine may have besides, if its first search can take long: it tells its pace, and is not lost if killed.
+
+    The run puts its own function into ``tell`` before the levels begin. The engine calls it every now and then, in the
+    thread that asked for the levels. Then, after each batch, and after Ctrl-C, ``found`` is asked for.
+    """
+
+    tell: Callable[[Pace], None]
+
+    def found(self, n_clusters: int) -> Found | None:
+        """Return what was found and took long, and is of use to a run that has so many clusters left.
+
+        None if the engine is between two states, or ahead of that number; no arrays if it never tells.
+        """
+
+    def go_on_from(self, found: Found) -> None:
+        """Take over what an earlier run of the same problem found, after its levels have been joined."""
 
 
 class SteppingEngine(Protocol):

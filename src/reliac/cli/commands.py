@@ -19,6 +19,7 @@ from ..files import delimited
 from ..input.condensed import count_objects
 from ..input.numbers import Names
 from ..input.options import check_count, check_number
+from ..run.progress import JSON
 from ..tree.clustertree import ClusterTree
 from ..tree.levels import level_rows
 from ..tree.outliers import BEST, BEST_CRITERION, read_score
@@ -291,7 +292,9 @@ def standardized(numbers: Any) -> Any:
 
 def _run_options(asked: Asked) -> dict[str, Any]:
     """Return what the user asked for, by the names that cluster() has for it."""
-    shown = {"progress": True} if asked.progress or is_terminal(sys.stderr) else {}
+    shown: dict[str, Any] = {"progress": True} if asked.progress or is_terminal(sys.stderr) else {}
+    if asked.progress == JSON:
+        shown = {"progress": JSON}
     return asked.arguments() | shown
 
 

@@ -30,9 +30,10 @@ class Option(click.Option):
         choices: Sequence[str] = (),
         repeatable: bool = False,
         takes_rest: bool = False,  # further words are values of it too
+        alone: str = "",  # its value where it stands alone; a word that follows is its value only if it is a choice
         **more: Any,
     ) -> None:
-        self.kind, self.python, self.choices, self.takes_rest = kind, python, choices, takes_rest
+        self.kind, self.python, self.choices, self.takes_rest, self.alone = kind, python, choices, takes_rest, alone
         form = {"is_flag": True} if kind is bool else {"type": str, "metavar": value, "multiple": repeatable}
         super().__init__([flag], help=purpose, callback=self._checked, **{"default": None, **form, **more})
         self.typed = self.opts[0]
@@ -44,7 +45,7 @@ class Option(click.Option):
         return [self._converted(context, word) for word in value] if self.multiple else self._converted(context, value)
 
     def _converted(self, context: click.Context, word: Any) -> Any:
-        if word in flags(context):  # --out --clusters 3: the next option is no value
+        if str(word).partition("=")[0] in flags(context):  # --out --clusters 3: the next option is no value
             raise click.BadOptionUsage(self.typed, "", context)
         if self.choices and word not in self.choices:
             raise click.UsageError(unknown_name(f"value of {self.typed}", word, self.choices))
@@ -111,6 +112,7 @@ SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
 
 CRITERION_HELP = "single, complete, average, weighted, centroid, median or ward"
 METRIC_HELP = "euclidean (default), sqeuclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
+PROGRESS_HELP = "show progress even if standard error is no terminal; json: lines of JSON, for logs"
 OUT = Option("--out", "FILE", "where to write; - or nothing: standard output")
 
 INPUT = Section(
@@ -133,7 +135,7 @@ RUN = Section(
         Option("--tie-tolerance", "T", "relative difference that counts as a tie", float, "tie_tolerance"),
         Option("--engine", "E", "default: auto", python="engine"),
         Option("--jobs", "N", "threads; -1 for all cores", int, "n_jobs"),
-        Option("--progress", "", "show progress even if standard error is no terminal", bool),
+        Option("--progress", "[bar|json]", PROGRESS_HELP, choices=("bar", "json"), alone="bar"),
     ),
 )
 RUN_BY_SINGLE = Section("run", RUN.options[1:])
@@ -149,7 +151,7 @@ STOP = Section(
         Option("--max-level", "L", "stop after L levels", int, "max_level"),
         Option("--max-distance", "T", "make no link longer than T", float, "max_distance"),
         Option("--verbose", "", "tell engine, reason and levels on standard error", bool),
-        Option("--checkpoint", "FILE", "keep the levels done; the same command goes on from there", str, "checkpoint"),
+        Option("--checkpoint", "FILE", "keep what is done; the same command goes on from there", str, "checkpoint"),
     ),
 )
 CUTS = Section(

@@ -45,7 +45,7 @@ class _Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, and refuse words that mean nothing and options that exclude each other."""
         try:
-            rest = super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, self._with_values(args))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx  # not all of click's mistakes say which command they are about
             raise
@@ -63,6 +63,16 @@ class _Command(click.Command):
             if section.exclusive and len(given) > 1:
                 ctx.fail(explain(f"{' and '.join(given)} together", "one of them", "leave one out"))
         return rest
+
+    def _with_values(self, args: list[str]) -> list[str]:
+        """Give options that may stand alone the value that they have then: click would take the next word for it."""
+        may = {option.typed: option for option in self.options if option.alone}
+        for place, word in enumerate(args):
+            if word == "--":
+                break
+            if word in may and (args[place + 1 : place + 2] or [""])[0] not in may[word].choices:
+                args = [*args[:place], f"{word}={may[word].alone}", *args[place + 1 :]]
+        return args
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command takes, in the sections of our table."""

@@ -16,23 +16,28 @@ from ..tree.walks import first_objects
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come, told after every level, or after every few where levels are quick."""
+    """How far a run has come: told after every level, or after every few where levels are quick, and during searches.
+
+    Attributes
+    ----------
+    level : levels done
+    n_clusters : clusters left now
+    n_objects : clusters at the start
+    target : clusters at which the run stops at the latest
+    seconds : since the start of this call
+    searched : the share of the first search that is done; 1 from the first level on
+    share : the share of the whole run that is done, an estimate; it never falls
+    seconds_left : an estimate; infinite before anything is known
+    """
 
     level: int
-    n_clusters: int  # left now
+    n_clusters: int
     n_objects: int
-    target: int  # clusters at which the run stops at the latest
-    seconds: float  # since the start
-
-    @property
-    def share(self) -> float:
-        """The share of joins done, from 0 to 1."""
-        return (self.n_objects - self.n_clusters) / max(1, self.n_objects - self.target)
-
-    @property
-    def seconds_left(self) -> float:
-        """An estimate: the joins that are left take as long as those done."""
-        return self.seconds * (1.0 - self.share) / max(self.share, 1e-9)
+    target: int
+    seconds: float
+    searched: float
+    share: float
+    seconds_left: float
 
 
 @dataclass

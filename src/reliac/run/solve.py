@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithm.contract import Batch, Engine, TooManyTies
+from ..algorithm.contract import Batch, Engine, Found, LongEngine, Pace, TooManyTies
 from ..algorithm.links import groups_of
 from ..engines.choice import ENGINES, Choice, choose, relief
 from ..engines.repeats import first_links
@@ -21,8 +22,9 @@ from ..input.problem import Problem
 from ..machine import check_jobs
 from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, Earlier
 from .history import History, Progress, history_of
+from .outlook import Outlook
 from .progress import make_reporter
 
 #: Engines that get no help with equal rows: the reference, and the one that is done before they are found.
@@ -30,6 +32,9 @@ PLAIN = ("literal", "small")
 
 #: What stands before the name of a metric that was a function.
 CALLABLE = "callable "
+
+#: Between levels progress is told about so often, in seconds.
+SECONDS_BETWEEN = 0.25
 
 
 def cluster_problem(
@@ -43,11 +48,19 @@ def cluster_problem(
     if not isinstance(engine, str):
         raise TypeError(unknown_name("engine", engine, [*ENGINES, "auto"]))
     check_jobs(n_jobs)
-    choice = choose(problem, engine)
-    keeper = None if checkpoint is None else Checkpoint(checkpoint, problem)
-    earlier = keeper.resume() if keeper else None
-    history = history_of(earlier) if earlier else History()
-    return solve(problem, choice, history, n_jobs, progress, keeper)
+    run = Run(problem, n_jobs, progress)
+    with run.keeping_what_is_done():
+        if checkpoint is None:
+            run.choice = choose(problem, engine)
+            return run.whole_tree()
+        with Checkpoint(checkpoint, problem) as run.keeper:
+            earlier = run.keeper.resume()
+            run.choice = _choice_for(problem, engine, earlier)
+            if earlier:
+                run.take_over(earlier)
+            tree = run.whole_tree()
+            run.keeper.remove()
+            return tree
 
 
 def solve(
@@ -56,94 +69,179 @@ def solve(
     history: History,
     n_jobs: int | None,
     progress: Any,
-    keeper: Checkpoint | None = None,
     objects: NDArray[np.intp] | None = None,
 ) -> ClusterTree:
     """Run from where ``history`` stands and make the tree; ``objects`` are the row numbers that it shows."""
-    report, finish = make_reporter(progress)
-    fingerprint = problem.objects.data_fingerprint()
-
-    def tree() -> ClusterTree:
-        return make_tree(problem, history, choice, objects, fingerprint)
-
-    def after_level(state: Progress) -> None:
-        report(state)
-        if keeper and keeper.due():
-            keeper.write(tree())
-
-    try:
-        choice = run(problem, choice, n_jobs, history, after_level)
-        whole = tree()
-    except KeyboardInterrupt:
-        raise _interrupted(tree(), keeper) from None
-    finally:
-        finish()
-    if keeper:
-        keeper.remove()
-    return whole
+    run = Run(problem, n_jobs, progress, choice, history, objects)
+    with run.keeping_what_is_done():
+        return run.whole_tree()
 
 
-def run(
-    problem: Problem, choice: Choice, n_jobs: int | None, history: History, report: Callable[[Progress], None]
-) -> Choice:
-    """Catch up with ``history``, then let the engine develop the clusters and write down what it establishes.
-
-    An engine that ties overwhelm is relieved by another one, from the level reached. Returns the choice of the engine
-    that finished.
-    """
-    started, n, stop = time.monotonic(), problem.n_objects, problem.stop
-
-    def write(batch: Batch) -> None:
-        history.add(batch)
-        left, seconds = n - history.n_links, time.monotonic() - started
-        report(Progress(history.last_level, left, n, stop.n_clusters, seconds))
-
-    engine = choice.engine(problem, n_jobs)
-    if not history.batches and engine.name not in PLAIN:
-        links = first_links(problem)
-        if len(links.p):
-            # Parts of equal size are halved again and again, which is exact. Joining k parts at once divides by k,
-            # which rounds: so not where parts count alike.
-            history.at_once = 0 if problem.criterion.equal_parts else len(links.p)
-            write(Batch(np.arange(1, len(links.p) + 1), links, None))
-    try:
-        _develop(problem, engine, history, write)
-    except TooManyTies:
-        choice = relief(problem)._replace(reason=f"ties left the {choice.engine.name} engine no room")
-        engine = choice.engine(problem, n_jobs)
-        _develop(problem, engine, history, write)
-    left = n - history.n_links
-    stopped = left <= stop.n_clusters or history.last_level >= stop.max_level or stop.max_distance < math.inf
-    if not stopped and not problem.objects.may_end_in_forest:
-        raise InvariantError(
-            f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
-        )
-    return choice
+def _choice_for(problem: Problem, engine: str, earlier: Earlier | None) -> Choice:
+    """Choose an engine; a run that was stopped goes on with its own, unless the user names one or it does not fit."""
+    if earlier is not None and engine == "auto" and earlier.tree.engine in ENGINES:
+        try:
+            return choose(problem, earlier.tree.engine)._replace(reason=earlier.tree.reason)
+        except (ValueError, MemoryError):
+            pass  # less memory is free than then
+    return choose(problem, engine)
 
 
-def _develop(problem: Problem, engine: Engine, history: History, write: Callable[[Batch], None]) -> None:
-    """Join what was joined before, then write down the engine's levels with the distances that the user sees."""
-    for links in history.by_level():
-        engine.join(groups_of(links, problem.n_objects))
-    for batch in engine.levels(history.last_level):
-        heights = problem.heights(batch.links.distance)
-        write(batch._replace(links=batch.links._replace(distance=heights)))
+class Run:
+    """One run under way: what it has established, who develops it, what is told and kept meanwhile."""
 
+    def __init__(
+        self,
+        problem: Problem,
+        n_jobs: int | None,
+        progress: Any,
+        choice: Choice | None = None,
+        history: History | None = None,
+        objects: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.problem, self.n_jobs, self.objects = problem, n_jobs, objects
+        self.report, self.finish = make_reporter(progress)
+        self.choice = choice  # None until an engine is chosen
+        self.history = History() if history is None else history
+        self.engine: Engine | None = None
+        self.keeper: Checkpoint | None = None
+        self.found: Found = {}  # by an earlier run, for the engine
+        self.outlook = Outlook(problem.n_objects, problem.stop)
+        self.told = 0.0  # when progress was told last, in seconds from the start
 
-def _interrupted(partial: ClusterTree, keeper: Checkpoint | None) -> Interrupted:
-    """Keep the levels done in the checkpoint, if that works, and in the exception, always."""
-    try:
-        if keeper:
-            keeper.write(partial)
-    except OSError as error:
-        return Interrupted(partial, note=f"the checkpoint could not be written ({error})")
-    return Interrupted(partial)
+    def take_over(self, earlier: Earlier) -> None:
+        """Begin where an earlier run was stopped."""
+        self.history = history_of(earlier.tree)
+        if self.choice and self.choice.engine.name == earlier.tree.engine:
+            self.found = earlier.found
+        self.outlook = Outlook(self.problem.n_objects, self.problem.stop, earlier.spent if self.found else (0.0, 0.0))
+
+    @contextmanager
+    def keeping_what_is_done(self) -> Iterator[None]:
+        """Have Ctrl-C, whenever it comes, leave the levels done: in the exception, and in the checkpoint."""
+        complete = False
+        try:
+            yield
+            complete = True
+        except KeyboardInterrupt:
+            raise Interrupted(self.tree(), self.note) from None
+        finally:
+            self.finish(complete)
+
+    note = ""  # what is to be said besides, after Ctrl-C
+
+    def whole_tree(self) -> ClusterTree:
+        """Run to the end."""
+        try:
+            self.run()
+            return self.tree()
+        except KeyboardInterrupt:
+            self._keep_at_last()
+            raise
+
+    def run(self) -> None:
+        """Catch up with ``history``, then let the engine develop the clusters and write down what it establishes.
+
+        An engine that ties overwhelm is relieved by another one, from the level reached.
+        """
+        problem, history, stop = self.problem, self.history, self.problem.stop
+        assert self.choice is not None
+        engine = self.choice.engine(problem, self.n_jobs)
+        if not history.batches and engine.name not in PLAIN:
+            links = first_links(problem)
+            if len(links.p):
+                # Parts of equal size are halved again and again, which is exact. Joining k parts at once divides by k,
+                # which rounds: so not where parts count alike.
+                history.at_once = 0 if problem.criterion.equal_parts else len(links.p)
+                self.write(Batch(np.arange(1, len(links.p) + 1), links, None))
+        try:
+            self._develop(engine)
+        except TooManyTies:
+            self.choice = relief(problem)._replace(reason=f"ties left the {self.choice.engine.name} engine no room")
+            self.found = {}
+            engine = self.choice.engine(problem, self.n_jobs)
+            self._develop(engine)
+        left = self.n_clusters
+        stopped = left <= stop.n_clusters or history.last_level >= stop.max_level or stop.max_distance < math.inf
+        if not stopped and not problem.objects.may_end_in_forest:
+            raise InvariantError(
+                f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
+            )
+
+    def _develop(self, engine: Engine) -> None:
+        """Join what was joined before, then write down the engine's levels with the distances that the user sees."""
+        self.engine = engine
+        for links in self.history.by_level():
+            engine.join(groups_of(links, self.problem.n_objects))
+        if isinstance(engine, LongEngine):
+            engine.tell = self.hear
+            if self.found:
+                engine.go_on_from(self.found)
+        for batch in engine.levels(self.history.last_level):
+            heights = self.problem.heights(batch.links.distance)
+            self.write(batch._replace(links=batch.links._replace(distance=heights)))
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters left."""
+        return self.problem.n_objects - self.history.n_links
+
+    # --- what is told and kept ---
+
+    def write(self, batch: Batch) -> None:
+        """Write down the links of further levels."""
+        self.history.add(batch)
+        self._tell()
+        self._keep()
+
+    def hear(self, pace: Pace) -> None:
+        """Hear how far the engine is between two levels, and tell it now and then."""
+        self.outlook.look(self.n_clusters, self.history.last_level, pace)
+        if self.outlook.seconds - self.told >= SECONDS_BETWEEN:
+            self._tell()
+        self._keep()
+
+    def _tell(self) -> None:
+        history, outlook = self.history, self.outlook
+        share, left = outlook.look(self.n_clusters, history.last_level)
+        n, target, searched = self.problem.n_objects, self.problem.stop.n_clusters, outlook.pace.searched
+        self.told = outlook.seconds
+        self.report(Progress(history.last_level, self.n_clusters, n, target, self.told, searched, share, left))
+
+    def _keep(self) -> None:
+        """Write the checkpoint if it is time to, and the engine can tell what it has found."""
+        if self.keeper and self.keeper.due():
+            found = self._found()
+            if found is not None:
+                self.keeper.write(self.tree(), found, self.outlook.spent)
+
+    def _found(self) -> Found | None:
+        return self.engine.found(self.n_clusters) if isinstance(self.engine, LongEngine) else {}
+
+    def _keep_at_last(self) -> None:
+        """Write the checkpoint after Ctrl-C, if that works."""
+        if self.keeper is None or self.engine is None:  # nothing was done
+            return
+        try:
+            found = self._found()
+            if found is not None or not self.keeper.path.exists():
+                self.keeper.write(self.tree(), found or {}, self.outlook.spent)
+        except OSError as error:
+            self.note = f"the checkpoint could not be written ({error})"
+
+    def tree(self) -> ClusterTree:
+        """Return the tree of the levels so far."""
+        return make_tree(self.problem, self.history, self.choice, self.objects, self._fingerprint)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return self.problem.objects.data_fingerprint()
 
 
 def make_tree(
     problem: Problem,
     history: History,
-    choice: Choice,
+    choice: Choice | None,
     objects: NDArray[np.intp] | None = None,
     fingerprint: str | None = None,
 ) -> ClusterTree:
@@ -163,8 +261,8 @@ def make_tree(
             "alpha": problem.alpha,
             "tie_tolerance": problem.tie_tolerance,
         },
-        engine=choice.engine.name,
-        reason=choice.reason,
+        engine=choice.engine.name if choice else "",
+        reason=choice.reason if choice else "stopped before an engine was chosen",
         fingerprint=problem.objects.data_fingerprint() if fingerprint is None else fingerprint,
         problem=problem,
     )

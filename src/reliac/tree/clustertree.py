@@ -218,7 +218,7 @@ class ClusterTree:
         max_level: int | None = None,
         max_distance: float | None = None,
         n_jobs: int | None = None,
-        progress: bool | Callable[[Progress], None] | None = None,
+        progress: bool | Literal["json"] | Callable[[Progress], None] | None = None,
     ) -> ClusterTree:
         """Go on from an early-stopped tree with some of its clusters only (labels as ``labels()`` gives them).
 

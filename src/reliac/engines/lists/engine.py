@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithm.contract import Batch, TooManyTies
+from ...algorithm.contract import Batch, Found, Pace, TooManyTies
 from ...algorithm.links import Groups, Links
 from ...input.problem import Problem
 from ...machine import free_memory, n_threads
@@ -39,6 +40,7 @@ from .entries import (
     catch_up,
     mark_of_level,
 )
+from .keeping import pack_lists, unpack_lists
 from .levels import DONE, GATHER, LINKS, PAUSE, PUSH, REFRESH, REMEASURE, SEARCH, advance, do_share
 
 #: Entries that a search finds for each list; a little more than a list keeps when it is cut.
@@ -50,6 +52,9 @@ CLUSTERS_BEFORE_PAUSE = 100_000
 #: Entries of a list, on average, up to which taking one link at a time is quick under ties.
 FEW_TIES = 60
 
+#: The share of the first search after which lists tell what is to be expected of the levels.
+ENOUGH_TO_GUESS = 0.05
+
 #: Fewer objects than this are done sooner by one thread than threads are started.
 WORTH_THREADS = 2000
 
@@ -59,6 +64,8 @@ class ListEngine:
 
     name = "lists"
     space: Any
+    keeps_lists = False  # whether its searches say which lists are done, so that lists can be kept in a file
+    usual_pace = Pace(1.0, after=1.0)  # what the levels take beside the first search, measured
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         self.problem = problem
@@ -103,6 +110,12 @@ class ListEngine:
         self.scratch = [Scratch(np.zeros(n, np.int64), np.zeros(1, np.int64)) for _ in range(self.threads)]
         self.told = 0  # links that were handed on
         self.searches = 0  # rows searched
+        self.tell: Callable[[Pace], None] = lambda pace: None
+        self.earlier: Found = {}  # what an earlier run has found
+        self.unsure = np.zeros(n, bool)  # whose lists a search is at work on
+        self.pushing = np.empty(0, np.int64)  # new clusters that are being entered into the lists of others
+        self.settled = True  # whether all new clusters have lists, but for those to be pushed
+        self.first_search_done = self.guessed = False
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -129,8 +142,9 @@ class ListEngine:
         raise NotImplementedError
 
     def search_all(self, slots: NDArray[np.int64]) -> None:
-        """Fill the lists of all clusters: how the levels begin."""
-        self.search(slots, push=False)
+        """Fill the lists of all clusters that have none: how the levels begin."""
+        if len(slots):
+            self.search(slots, push=False)
 
     def _load(self) -> None:
         """Load the compiled code with a few objects, so that a run is not held up by it later."""
@@ -157,20 +171,35 @@ class ListEngine:
             PUSH: self._search_new,
             REFRESH: self._refresh,
             LINKS: self._find_links,
-            GATHER: self._gather,
         }
         with Watch(self.name), one_blas_thread(), ThreadPoolExecutor(self.threads) as self.pool:
-            self.search_all(alive)
+            self._begin(alive)
             self.touch(alive)
             status = PAUSE
             while status != DONE:
                 space, lists, nodes, work = self.space, self.lists, self.nodes, self.work
+                self.settled = False
                 status = advance(
                     space, lists, nodes, work, self.rules, self.leader, self.scratch[0], CLUSTERS_BEFORE_PAUSE
                 )
+                if status == GATHER:  # first of all: without lists new clusters cannot be kept
+                    self._gather()
+                self.settled = True
                 yield from self._new_links()
                 if status in answers:
                     answers[status]()
+                self.tell(self.pace())
+
+    def _begin(self, alive: NDArray[np.int64]) -> None:
+        """Take over the lists of an earlier run, and search those that it had not come to."""
+        self.tell(self.usual_pace._replace(searched=0.0))
+        known, pushed = self.take_over() if self.earlier else (np.empty(0, np.int64), np.empty(0, np.int64))
+        if len(known):
+            self.remeasure()
+        if not len(pushed):  # else those come first, and then the levels ask for the lists that are missing
+            self.search_all(np.setdiff1d(alive, known, assume_unique=True) if len(known) else alive)
+        self.first_search_done = True
+        self.tell(self.pace())
 
     def _new_links(self) -> Iterator[Batch]:
         """Hand on the links that were established since the last time."""
@@ -180,6 +209,45 @@ class ListEngine:
             taken, object_of = self.work.taken, self.nodes.object_of
             links = Links(object_of[taken.p[new]], object_of[taken.q[new]], taken.distance[new])
             yield Batch(self.work.level[new], links, None)
+
+    # --- progress, and what another process can go on with ---
+
+    def pace(self) -> Pace:
+        """Tell how far the first search is, and what is to be expected of the levels."""
+        left = 0 if self.first_search_done else np.count_nonzero(self.unsure)
+        return self.usual_pace._replace(searched=1.0 - left / max(1, self.n_clusters))
+
+    def done_with(self, slots: NDArray[np.int64]) -> None:
+        """Note that a search has made some lists; the run may now tell its progress, and keep what was found."""
+        self.unsure[slots] = False
+        if not self.guessed and not self.first_search_done and self.pace().searched > ENOUGH_TO_GUESS:
+            self.guessed, self.usual_pace = True, self.guess_pace(slots)
+        self.tell(self.pace())
+
+    def guess_pace(self, slots: NDArray[np.int64]) -> Pace:
+        """Return what is to be expected of the levels, after some first lists were seen."""
+        return self.usual_pace
+
+    def found(self, n_clusters: int) -> Found | None:
+        """Return the lists, if the engine keeps any; None while new clusters are without lists."""
+        if not self.keeps_lists:
+            return {}
+        if not self.settled or n_clusters != self.n_clusters:
+            return None
+        waiting = self.work.pushed[: self.work.counters[N_PUSHED]]
+        return pack_lists(self.lists, self.nodes, self.unsure, np.r_[self.pushing, waiting])
+
+    def go_on_from(self, found: Found) -> None:
+        """Take over lists; they are filled in when the levels begin."""
+        self.earlier = found
+
+    def take_over(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Fill in the lists of an earlier run; return the slots that have lists now, and those to be pushed."""
+        known, pushed = unpack_lists(self, self.earlier)
+        self.earlier = {}
+        self.work.pushed[: len(pushed)], self.work.counters[N_PUSHED] = pushed, len(pushed)
+        self.lists.radius[pushed] = -1.0
+        return known, pushed
 
     # --- what compiled code asks for ---
 
@@ -191,7 +259,9 @@ class ListEngine:
         """Search new clusters, and enter them into the lists that they belong to."""
         slots = self.work.pushed[: self.work.counters[N_PUSHED]].copy()
         self.work.counters[N_PUSHED] = 0
+        self.pushing = slots
         self.search(slots, push=True)
+        self.pushing = slots[:0]
 
     def _refresh(self) -> None:
         """Refresh the lists of touched clusters."""
@@ -273,11 +343,24 @@ class ListEngine:
         self.lists.distances[first : first + len(slots)] = distances
         self.lists.count[r], self.lists.radius[r] = len(slots), radius
 
-    def in_threads(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-        """Call a function on pieces of work, in the pool if there are several."""
+    def in_threads(
+        self, function: Callable[[Any], Any], pieces: Sequence[Any], then: Callable[[Any, Any], None] | None = None
+    ) -> list[Any]:
+        """Call a function on pieces of work, in the pool if there are several.
+
+        ``then`` is called in this thread with every piece and its result, in order, as soon as it is there.
+        """
         if len(pieces) <= 1 or self.threads == 1:
-            return [function(piece) for piece in pieces]
-        return list(self.pool.map(function, pieces))
+            coming: Any = (function(piece) for piece in pieces)
+        else:
+            coming = self.pool.map(function, pieces)
+        results = []
+        with closing(coming):  # if something goes wrong here, what has not begun is left
+            for piece, result in zip(pieces, coming, strict=True):
+                results.append(result)
+                if then is not None:
+                    then(piece, result)
+        return results
 
 
 def _close_ranks(array: NDArray[Any], cuts: NDArray[np.int64], counts: Sequence[int]) -> int:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ...algorithm.contract import TooManyTies
 from ..compiled.loading import compiled
 from ..compiled.sorting import insert, select
+from .findings import Findings
 from .forest import Edges, Forest
 
 #: Points in a leaf.
@@ -31,8 +32,11 @@ WIDTH = 8
 #: Neighbours listed for each point before the rounds begin.
 LISTED = 6
 
-#: Pieces of work for each thread in one round.
-PIECES = 16
+#: Pieces of work in one round; the same for any number of threads, so that a run can go on with another number.
+PIECES = 64
+
+#: The shares of the time that are gone when the tree is built, and when all neighbours are listed.
+AFTER_TREE, AFTER_LISTS = 0.2, 0.5
 
 #: No component has these numbers: a walk that skips no component, and points of several components.
 NO_COMPONENT, SEVERAL = -2, -3
@@ -332,16 +336,25 @@ def make_tree(points: NDArray[Any], pool: Executor) -> Tree:
     return Tree(blocks, low, high, object_at)
 
 
-def edges_of_points(points: NDArray[Any], pool: Executor, threads: int) -> Edges:
+def edges_of_points(points: NDArray[Any], pool: Executor, findings: Findings | None = None) -> Edges:
     """Return all edges of all minimum spanning trees of distinct points."""
+    findings = Findings() if findings is None else findings
     tree = make_tree(points, pool)
     leaves, size = len(tree.blocks), len(tree.object_at)
-    bounds = np.linspace(0, leaves, PIECES * threads + 1).astype(int)
+    bounds = np.linspace(0, leaves, PIECES + 1).astype(int)
     pieces = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-    places, values = np.full((size, LISTED), -1, np.int32), np.full((size, LISTED), np.inf)
+    places = findings.room("places", (size, LISTED), np.int32, -1)
+    values = findings.room("values", (size, LISTED), np.float64, np.inf)
     kin = np.full(2 * leaves, -1)
-    list(pool.map(lambda piece: list_neighbours(tree, kin, piece[0], piece[1], places, values), pieces))
+    findings.in_blocks(
+        "lists",
+        pool,
+        lambda piece: list_neighbours(tree, kin, piece[0], piece[1], places, values),
+        pieces,
+        (AFTER_TREE, AFTER_LISTS),
+    )
     forest = Forest(tree.object_at)
+    forest.go_on_from(findings.arrays)
     now = Round(
         component=forest.component,
         bound=np.zeros(size),
@@ -349,6 +362,7 @@ def edges_of_points(points: NDArray[Any], pool: Executor, threads: int) -> Edges
         best=np.full(size, np.inf),
         kin=kin,
     )
+    n = forest.n_components
     while forest.n_components > 1:
         largest = forest.largest
         begin_round(tree, now, places, values, largest)
@@ -357,6 +371,8 @@ def edges_of_points(points: NDArray[Any], pool: Executor, threads: int) -> Edges
         i, j = all_lightest(tree, now, places, values, largest, forest.most)
         reach = np.where(now.best < np.inf, np.nextafter(now.best, np.inf), 0.0)
         forest.join(i, j, now.best[now.component[i]], reach)
+        findings.arrays |= forest.found_so_far()
+        findings.tell(1.0 - (1.0 - AFTER_LISTS) * float(np.log(forest.n_components) / np.log(n)))
     return forest.edges()
 
 

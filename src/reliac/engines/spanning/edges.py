@@ -23,6 +23,7 @@ from ...input.problem import Problem
 from ..compiled.formulas import euclidean_square
 from ..compiled.products import one_blas_thread
 from ..repeats import find_twins
+from .findings import Findings
 from .forest import Edges, Twins
 from .given import edges_of_given, memory_of_given
 from .prim import edges_of_matrix
@@ -38,8 +39,19 @@ FEW_DIMENSIONS = 10
 OBJECTS_FOR_A_TREE, MORE_A_DIMENSION = 50_000, 2.2
 
 
-def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]:
-    """Return all edges that are in some minimum spanning tree of the objects, but for links of twins."""
+def spanning_edges(problem: Problem, threads: int, findings: Findings) -> tuple[Edges, Twins | None]:
+    """Return all edges that are in some minimum spanning tree of the objects, but for links of twins.
+
+    ``findings``: what an earlier run found, and this one finds.
+    """
+    known = findings.noted()
+    if known is None:
+        known = _search_edges(problem, threads, findings)
+        findings.note(*known)
+    return known
+
+
+def _search_edges(problem: Problem, threads: int, findings: Findings) -> tuple[Edges, Twins | None]:
     n, objects, metric = problem.n_objects, problem.objects, problem.compared_metric
     if isinstance(objects, Distances):  # few numbers are copied, so that kernels meet one type and are compiled once
         return edges_of_given(np.array(objects.matrix, np.float64) if n <= SMALL else objects.matrix, n, threads)
@@ -50,13 +62,13 @@ def spanning_edges(problem: Problem, threads: int) -> tuple[Edges, Twins | None]
     own = np.flatnonzero(first == np.arange(n)) if first is not None else np.arange(n)
     rows = vectors[own] if first is not None else vectors
     twins = Twins(first, 0.0) if first is not None else None
-    edges = edges_of_vectors(rows, int(squares_of(metric)), problem, threads)
+    edges = edges_of_vectors(rows, int(squares_of(metric)), problem, threads, findings)
     if twins is not None and (edges.weight == 0.0).any():
         raise TooManyTies("different rows at distance 0, which squares of differences cannot tell from equal ones")
     return edges._replace(i=own[edges.i], j=own[edges.j]), twins
 
 
-def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: int) -> Edges:
+def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: int, findings: Findings) -> Edges:
     """Choose by size and dimension; rows are distinct unless compared by direction."""
     n, d = rows.shape
     if n <= SMALL and kind == Squares.UNIT:
@@ -71,10 +83,10 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
         if kind != Squares.UNIT and d <= FEW_DIMENSIONS and n > OBJECTS_FOR_A_TREE * MORE_A_DIMENSION ** (d - 5):
             from .boruvka import edges_of_points
 
-            return edges_of_points(rows, pool, threads)
+            return edges_of_points(rows, pool, findings)
         from .sweeps import edges_by_products
 
-        return edges_by_products(rows, kind, pool)
+        return edges_by_products(rows, kind, pool, findings)
 
 
 def memory_of_edges(problem: Problem) -> int:

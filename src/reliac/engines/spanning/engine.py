@@ -7,24 +7,28 @@ them by the fastest means for the input, ``replay.py`` replays the levels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithm.contract import Batch
+from ...algorithm.contract import Batch, Found, Pace
 from ...algorithm.links import Groups, Links
 from ...input.problem import Problem
 from ...machine import n_threads
 from ..compiled.loading import Watch, note_loaded
 from .edges import memory_of_edges, spanning_edges, star_edges
+from .findings import Findings
 from .forest import Edges
 from .given import SCANNED_AT_ONCE
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
 #: Compiled code returns to Python after it has looked at so many edges: for progress and Ctrl-C.
 EDGES_BEFORE_PAUSE = 200_000
+
+#: What the levels take, measured, in units of the search for edges.
+LEVELS_AFTER_SEARCH = 0.05
 
 
 class SpanningEngine:
@@ -36,6 +40,8 @@ class SpanningEngine:
         self.problem = problem
         self.threads = n_threads(n_jobs)
         self.leader = np.arange(problem.n_objects)
+        self.findings = Findings(self._searched)
+        self.tell: Callable[[Pace], None] = lambda pace: None
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
@@ -66,6 +72,18 @@ class SpanningEngine:
         sizes = np.diff(np.append(groups.starts, len(groups.parts)))
         self.leader[groups.parts] = np.repeat(groups.heads, sizes)
 
+    def _searched(self, share: float) -> None:
+        self.tell(Pace(share, after=LEVELS_AFTER_SEARCH))
+
+    def found(self, n_clusters: int) -> Found | None:
+        """Return what is known of the edges; it is the same for all levels."""
+        del n_clusters
+        return self.findings.arrays
+
+    def go_on_from(self, found: Found) -> None:
+        """Take over what an earlier run knew of the edges."""
+        self.findings.arrays = dict(found)
+
     def levels(self, level: int) -> Iterator[Batch]:
         """Find the edges, then replay the levels on them; say so if the code for it must be compiled."""
         with Watch(self.name):
@@ -75,7 +93,9 @@ class SpanningEngine:
         problem, stop = self.problem, self.problem.stop
         if self.n_clusters <= stop.n_clusters or level >= stop.max_level:
             return
-        edges, twin = spanning_edges(problem, self.threads)
+        self._searched(0.0)
+        edges, twin = spanning_edges(problem, self.threads, self.findings)
+        self._searched(1.0)
         leader = roots(self.leader)
         nest = make_nest(star_edges(edges, twin, leader), leader)
         state = make_state(nest, leader, level, 0 if problem.alpha == 1.0 else 3 if problem.alpha == 0.0 else 1)

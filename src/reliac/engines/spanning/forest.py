@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithm.contract import TooManyTies
+from ...algorithm.contract import Found, TooManyTies
 from ..compiled.loading import compiled
 from ..compiled.sets import top, unite
 
@@ -134,6 +134,15 @@ class Forest:
         if sum(len(edges[0]) for edges in self.found) > self.most:
             raise TooManyTies(f"more than {self.most} tied edges are in some minimum spanning tree")
         self.n_components, self.largest = name_components(self.leader, self.component)
+
+    def found_so_far(self) -> Found:
+        """Return the edges noted so far, as they are here."""
+        return dict(zip(("from", "to", "distance"), map(np.concatenate, zip(*self.found, strict=True)), strict=True))
+
+    def go_on_from(self, found: Found) -> None:
+        """Join along the edges that an earlier forest of the same objects had noted, if there are any."""
+        if "distance" in found:
+            self.join(found["from"], found["to"], found["distance"], np.full(len(self.leader), np.inf))
 
     def edges(self) -> Edges:
         """Return all edges found."""

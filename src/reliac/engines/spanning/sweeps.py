@@ -10,6 +10,7 @@ At most two sweeps, whatever the data; the second one only reads what does not b
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...input.metrics import METRICS, Squares
 from ..compiled.loading import compiled
 from ..compiled.products import product_error, times_transposed
 from ..compiled.sorting import insert
+from .findings import Findings
 from .forest import Edges, Forest
 from .prim import edges_of_matrix
 
@@ -37,6 +39,9 @@ MOST_COMPONENTS = 8192
 
 #: Pairs that are measured, for each component.
 MOST_PAIRS = 16
+
+#: The shares of the time that are gone when the first sweep is done, the second, and all pairs are measured.
+AFTER_FIRST, AFTER_SECOND, AFTER_PAIRS = 0.8, 0.9, 1.0
 
 
 @compiled
@@ -193,15 +198,16 @@ class Sweep:
         return place[:, :LISTED], values, reach
 
 
-def edges_by_products(rows: NDArray[Any], kind: int, pool: Executor) -> Edges:
+def edges_by_products(rows: NDArray[Any], kind: int, pool: Executor, findings: Findings | None = None) -> Edges:
     """Return all edges of all minimum spanning trees of the rows."""
+    findings = Findings() if findings is None else findings
     points = np.array(rows, np.float64, order="C")
     norms = lengths(points) if kind == COSINE else np.ones(1)
     forest = Forest(np.arange(len(points)))
     for number in (np.float32, np.float64):
         sweep = Sweep(points, norms, kind, number)
-        join_lists(sweep, forest, pool)
-        if forest.n_components <= MOST_COMPONENTS and join_components(sweep, forest, pool):
+        join_lists(sweep, forest, pool, findings)
+        if forest.n_components <= MOST_COMPONENTS and join_components(sweep, forest, pool, findings):
             return forest.edges()
     # more near duplicates than products can tell apart: all distances, one by one
     from scipy.spatial.distance import pdist
@@ -210,20 +216,27 @@ def edges_by_products(rows: NDArray[Any], kind: int, pool: Executor) -> Edges:
     return edges_of_matrix(np.maximum(pdist(points, name), 0.0), len(points))[0]
 
 
-def join_lists(sweep: Sweep, forest: Forest, pool: Executor) -> None:
+def join_lists(sweep: Sweep, forest: Forest, pool: Executor, findings: Findings) -> None:
     """First sweep: list the nearest rows of every row and join what that proves."""
-    n, component = len(sweep.points), forest.component
-    blocks = pool.map(lambda first: sweep.list_rows(first, component), range(0, n, ROWS))
-    place, values, reach = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    n, component, step = len(sweep.points), forest.component, np.dtype(sweep.number).name
+    place = findings.room(f"{step} places", (n, LISTED), np.int32, -1)
+    values = findings.room(f"{step} values", (n, LISTED), np.float64, np.inf)
+    reach = findings.room(f"{step} reach", (n,), np.float64, 0.0)
+
+    def fill(first: int) -> None:
+        rows = slice(first, first + ROWS)
+        place[rows], values[rows], reach[rows] = sweep.list_rows(first, component)
+
+    findings.in_blocks(f"{step} lists", pool, fill, range(0, n, ROWS), (0.0, AFTER_FIRST))
     i, e = np.nonzero(values < np.inf)
-    j, weight = place[i, e], values[i, e]
+    j, weight = place[i, e].astype(np.int64), values[i, e]
     once = (i < j) | (weight >= reach[j])  # else it is on the other row's list too
     reach_of = np.full(n, np.inf)
     np.minimum.at(reach_of, component, reach)
     forest.join(i[once], j[once], weight[once], reach_of)
 
 
-def join_components(sweep: Sweep, forest: Forest, pool: Executor) -> bool:
+def join_components(sweep: Sweep, forest: Forest, pool: Executor, findings: Findings) -> bool:
     """Second sweep: a table of all pairs of components, then exact distances where the table leaves a doubt.
 
     Returns whether all is joined; not if the table leaves too many doubts.
@@ -237,7 +250,7 @@ def join_components(sweep: Sweep, forest: Forest, pool: Executor) -> bool:
     order = np.argsort(rank[component], kind="stable")
     starts = np.r_[0, np.cumsum(np.sort(size, kind="stable"))]
     sweep = reorder(sweep, order)
-    table = component_table(sweep, starts, pool)
+    table = component_table(sweep, starts, pool, findings)
     slack = 2.0 * float(sweep.error.max()) * 2.0
     try:
         pairs = edges_of_matrix(table, len(names), slack)[0]
@@ -245,16 +258,35 @@ def join_components(sweep: Sweep, forest: Forest, pool: Executor) -> bool:
         return False
     if not 0 < len(pairs.i) <= MOST_PAIRS * len(names):
         return False
-
-    def measure_pair(pair: tuple[int, int]) -> tuple[NDArray[Any], float]:
-        a, b = pair
-        return nearest_pairs(sweep, starts[a], starts[a + 1], starts[b], starts[b + 1], table[a, b] + slack)
-
-    found = list(pool.map(measure_pair, zip(pairs.i.tolist(), pairs.j.tolist(), strict=True)))
+    found = measured_pairs(sweep, starts, pairs, table[pairs.i, pairs.j] + slack, pool, findings)
     ends = order[np.concatenate([pair for pair, _ in found])]
     weight = np.concatenate([np.full(len(pair), value) for pair, value in found])
     forest.join(ends[:, 0], ends[:, 1], weight, np.full(len(order), np.inf))
     return True
+
+
+def measured_pairs(
+    sweep: Sweep,
+    starts: NDArray[np.int64],
+    pairs: Edges,
+    limit: NDArray[np.float64],
+    pool: Executor,
+    findings: Findings,
+) -> list[tuple[NDArray[Any], float]]:
+    """Return for pairs of components their nearest pairs of rows, and how far these are."""
+    work = (np.diff(starts)[pairs.i] * np.diff(starts)[pairs.j]).astype(np.float64)
+    gone = AFTER_SECOND + (AFTER_PAIRS - AFTER_SECOND) * np.cumsum(work) / work.sum()
+
+    def measure_pair(k: int) -> tuple[NDArray[Any], float]:
+        a, b = pairs.i[k], pairs.j[k]
+        return nearest_pairs(sweep, starts[a], starts[a + 1], starts[b], starts[b + 1], float(limit[k]))
+
+    found = []
+    with closing(pool.map(measure_pair, range(len(work)))) as results:  # type: ignore[type-var]
+        for share, result in zip(gone, results, strict=True):
+            found.append(result)
+            findings.tell(float(share))
+    return found
 
 
 def reorder(sweep: Sweep, order: NDArray[np.int64]) -> Sweep:
@@ -268,10 +300,10 @@ def reorder(sweep: Sweep, order: NDArray[np.int64]) -> Sweep:
     return other
 
 
-def component_table(sweep: Sweep, starts: NDArray[np.int64], pool: Executor) -> NDArray[np.float64]:
+def component_table(sweep: Sweep, starts: NDArray[np.int64], pool: Executor, findings: Findings) -> NDArray[np.float64]:
     """Return the smallest |x - y|^2 by products of every pair of components, (m, m); rows come in their order."""
-    m = len(starts) - 1
-    table = np.full((m, m), np.inf)
+    m, step = len(starts) - 1, np.dtype(sweep.number).name
+    table = findings.room(f"{step} table", (m, m), np.float64, np.inf)
 
     def block(first: int) -> tuple[int, NDArray[np.float64]]:
         rows = slice(first, min(first + ROWS, int(starts[m - 1])))
@@ -283,8 +315,12 @@ def component_table(sweep: Sweep, starts: NDArray[np.int64], pool: Executor) -> 
             smallest_by_component(products, sweep.square[rows], component - component[0], starts, start, out)
         return int(component[0]), out
 
-    for first, out in pool.map(block, range(0, int(starts[m - 1]), ROWS)):
+    def enter(result: tuple[int, NDArray[np.float64]]) -> None:
+        first, out = result
         np.minimum(table[first : first + len(out)], out, out=table[first : first + len(out)])
+
+    blocks = range(0, int(starts[m - 1]), ROWS)
+    findings.in_blocks(f"{step} pairs", pool, block, blocks, (AFTER_FIRST, AFTER_SECOND), enter)
     table = np.triu(table, 1)
     table += table.T
     return table

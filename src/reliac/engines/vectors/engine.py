@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...algorithm.contract import Pace
 from ...algorithm.criteria import MeanForm
 from ...input.metrics import Squares, squares_of
 from ...input.numbers import is_sparse
@@ -31,6 +32,7 @@ from ..compiled.spaces import pair_distance, register_space
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
 from ..lists.entries import N_LINKS, push
 from ..repeats import often_repeated
+from .shift import exact_shift
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
@@ -175,6 +177,8 @@ class VectorsEngine(ListEngine):
     """Ward, centroid, median, and average of squared Euclidean or cosine distances, in O(n (d + k)) memory."""
 
     name = "vectors"
+    keeps_lists = True
+    usual_pace = Pace(1.0, after=0.5, rising=1.8, falling=2.0)
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
@@ -226,6 +230,17 @@ class VectorsEngine(ListEngine):
         n, d = rows_of(problem.objects).shape
         return n * (12 * d + 12 * SEARCH_LENGTH + 200) + 64 * ROWS * COLUMNS
 
+    def guess_pace(self, slots: NDArray[np.int64]) -> Pace:
+        """Expect more searches where lists prove little: where their radii are hardly larger than nearest distances.
+
+        Measured: sizes make radii fall faster as clusters join.
+        """
+        lists, seen = self.lists, slots[self.lists.count[slots] > 0]
+        logs = [np.log2(np.clip(x, 1e-300, 1e300)) for x in (lists.radius[seen], lists.distances[lists.start[seen]])]
+        ratio = float(np.median(logs[0] - logs[1])) if len(seen) else 1.0
+        fixed, searches = (0.3, 0.3) if self.space.by_size else (0.2, 0.09)
+        return self.usual_pace._replace(after=fixed + searches / max(ratio, 0.2))
+
     # --- the search ---
 
     def search_all(self, slots: NDArray[np.int64]) -> None:
@@ -235,12 +250,12 @@ class VectorsEngine(ListEngine):
         in for them in the lists of others, each of them lists the first, and the first one of them: that joins them, in
         the order in which all their links would. What they are near to besides is searched when they are one.
         """
-        first = self._repeated_rows(slots)
+        first = self._repeated_rows()
         if first is None:
             super().search_all(slots)
             return
-        self.stand_ins = np.flatnonzero(first == slots)
-        super().search_all(self.stand_ins)
+        self.stand_ins = np.flatnonzero(first == np.arange(len(first)))
+        super().search_all(np.intersect1d(self.stand_ins, slots, assume_unique=True))
         others = np.flatnonzero(first != np.arange(len(first)))
         nearest = first.copy()
         nearest[first[others]] = others
@@ -253,16 +268,16 @@ class VectorsEngine(ListEngine):
         """Return the slots of clusters that searches may find: all, from the first level on."""
         return self.stand_ins[self.nodes.node_of[self.stand_ins] >= 0]
 
-    def _repeated_rows(self, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def _repeated_rows(self) -> NDArray[np.int64] | None:
         """Return for each row the first equal to it, if some repeat more often than a list is long, and all join."""
-        n, sums = self.problem.n_objects, self.space.sums
-        if self.problem.alpha != 1.0 or len(slots) < n or (self.space.weight != 1.0).any():
+        if self.problem.alpha != 1.0 or self.n_clusters < self.problem.n_objects or (self.space.weight != 1.0).any():
             return None
-        return often_repeated(sums, SEARCH_LENGTH)
+        return often_repeated(self.space.sums, SEARCH_LENGTH)
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists by float32 products; what they cannot prove by float64 products, then one by one."""
         self.searches += len(slots)
+        self.unsure[slots] = True
         self._pack()
         self.radius_before = self.lists.radius[self.columns]
         self.radius_before[self.position[slots]] = -np.inf  # what is searched needs no push
@@ -275,7 +290,11 @@ class VectorsEngine(ListEngine):
 
     def _search_by_products(self, slots: NDArray[np.int64], means: NDArray[Any], push: bool) -> NDArray[np.int64]:
         blocks = [slots[start : start + ROWS] for start in range(0, len(slots), ROWS)]
-        results = self.in_threads(lambda block: self._search_block(block, means, push), blocks)
+        results = self.in_threads(
+            lambda block: self._search_block(block, means, push),
+            blocks,
+            lambda block, result: self.done_with(block[~result[0]]),
+        )
         for block, (_, pairs) in zip(blocks, results, strict=True):
             if push and len(pairs):
                 push_all(self.space, self.lists, self.nodes, self.work, pairs, block, self.columns)
@@ -334,6 +353,7 @@ class VectorsEngine(ListEngine):
             some = slots[start : start + 256]
             for r, (place, distance, radius) in zip(some, self.in_threads(measure, list(some)), strict=True):
                 self.set_list(int(r), self.columns[place], distance, radius)
+            self.done_with(some)
 
     # --- the packed copy that products read ---
 
@@ -372,20 +392,3 @@ class VectorsEngine(ListEngine):
         means = self._means(self.columns, np.float64)
         means[self.nodes.node_of[self.columns] < 0, -1] = GONE
         return means
-
-
-def exact_shift(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what can be taken off each column without rounding: its middle, where all lies far from zero.
-
-    A column that spans less than its distance from zero loses no bit (Sterbenz); others are left alone, but for
-    whole numbers, which a whole number shifts exactly.
-    """
-    low, high = vectors.min(axis=0), vectors.max(axis=0)
-    middle = np.rint((low + high) / 2)
-    whole = (np.rint(vectors[:1000]) == vectors[:1000]).all(axis=0) & (np.maximum(-low, high) < 2**51)
-    for column in np.flatnonzero(whole & (low < high)):  # most are seen not to be, or to be constant, at once
-        whole[column] = (np.rint(vectors[:, column]) == vectors[:, column]).all()
-    far = np.minimum(np.abs(low), np.abs(high)) * 2 >= np.maximum(np.abs(low), np.abs(high))
-    far &= np.sign(low) == np.sign(high)
-    middle = np.where(far & ~whole, low, middle)
-    return np.where(whole | far, middle, 0.0)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...algorithm.contract import Pace
 from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
@@ -30,11 +31,15 @@ WORTH_TWO_THREADS = 2000
 #: Searches in one piece of work for a thread, at least and at most; subtrees of this depth are built in threads.
 SMALL_PIECE, PIECE, SUBTREE_DEPTH = 256, 2048, 3
 
+#: The share of the first search that building the tree takes.
+SHARE_OF_BUILDING = 0.2
+
 
 class SpatialEngine(VectorsEngine):
     """Ward, centroid, median and average in few dimensions: near-linear time, O(n (d + k)) memory."""
 
     name = "spatial"
+    usual_pace = Pace(1.0, after=1.3, rising=2.2)
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
@@ -68,6 +73,7 @@ class SpatialEngine(VectorsEngine):
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists through the tree; with ``push``, first find whose lists the new clusters enter."""
         self.searches += len(slots)
+        self.unsure[slots] = True
         self.lists.radius[slots] = -1.0  # what is searched needs no push
         tree = self._synced_tree(slots)
         # neighbours after one another: their boxes stay in cache; and often they are so already, which "stable" sees
@@ -76,7 +82,9 @@ class SpatialEngine(VectorsEngine):
         pieces = [slots[start : start + size] for start in range(0, len(slots), size)]
         space, lists = self.space, self.lists
         pairs = self.in_threads(lambda some: reached(tree, space, lists.radius, some), pieces) if push else []
-        ties = np.concatenate(self.in_threads(self._search_piece, pieces))
+        ties = np.concatenate(
+            self.in_threads(self._search_piece, pieces, lambda some, ties: self.done_with(some[ties < 0]))
+        )
         if push:
             self._push(np.concatenate(pairs))
         self._search_ties(slots[ties >= 0], ties[ties >= 0])
@@ -114,6 +122,24 @@ class SpatialEngine(VectorsEngine):
             some = range(start, min(start + 256, len(slots)))
             for place, (found, distances, radius) in zip(some, self.in_threads(collect, some), strict=True):
                 self.set_list(int(slots[place]), found, distances, radius)
+            self.done_with(slots[some.start : some.stop])
+
+    def guess_pace(self, slots: NDArray[np.int64]) -> Pace:
+        """Expect what is usual: searches cost little here."""
+        return self.usual_pace
+
+    def pace(self) -> Pace:
+        """Tell how far the first search is: the tree is built when it tells first."""
+        pace = super().pace()
+        return pace._replace(searched=SHARE_OF_BUILDING + (1.0 - SHARE_OF_BUILDING) * pace.searched)
+
+    def take_over(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Fill in lists; slots are numbered before, and the tree does not know these radii yet."""
+        if self.n_clusters == self.problem.n_objects and self._repeated_rows() is None:
+            self._synced_tree(np.empty(0, np.int64))
+        known, pushed = super().take_over()
+        self.searched = known
+        return known, pushed
 
     # --- the tree ---
 
