@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from .algorithm.criteria import get_criterion
 from .errors import refuse_unknown_options
 from .files import read_bytes
+from .input.condensed import count_objects
 from .input.metrics import MetricLike
 from .input.numbers import in_one_line
 from .input.options import check_switch
 from .input.problem import make_problem
-from .machine import check_jobs
+from .machine import check_jobs, check_memory
 from .run.groups import GroupTrees
 from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
@@ -25,6 +26,9 @@ from .run.solve import cluster_problem
 from .tree.clustertree import ClusterTree
 from .tree.levels import has_ties
 from .tree.storage import read_tree
+
+#: What the optimal ordering of n objects takes, divided by n^2: distances, and what SciPy's routine makes of them.
+BYTES_TO_ORDER = 30
 
 CriterionName = Literal["single", "complete", "average", "weighted", "centroid", "median", "ward"]
 
@@ -41,6 +45,7 @@ def cluster(
     weights: Any = None,
     tie_tolerance: float = 0.0,
     names: Any = None,
+    precision: Literal["float64", "float32"] | str = "float64",
     engine: str = "auto",
     n_jobs: int | None = None,
     progress: bool | Literal["json"] | Callable[[Progress], None] | None = None,
@@ -68,6 +73,8 @@ def cluster(
         one could join elsewhere first, where links are tied or alpha is below 1.)
     tie_tolerance : distances that differ by this share count as equal.
     names : a text for every object, in the order of the rows; None takes those that a frame brings.
+    precision : the numbers of a matrix that is computed from vectors: "float64", or "float32", which halves it and
+        rounds every distance to seven digits. Where no matrix is computed it changes nothing.
     engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk" or "spanning"
         (docs/performance.md).
     n_jobs : number of threads; None and -1 take all cores, -2 all but one. The result has the same bits for any number.
@@ -105,6 +112,7 @@ def cluster(
         weights=weights,
         tie_tolerance=tie_tolerance,
         names=names,
+        precision=precision,
         n_jobs=n_jobs,
     )
     return cluster_problem(problem, engine, n_jobs, progress, checkpoint)
@@ -191,8 +199,11 @@ def linkage(
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.5, 3.0]]
     """
     del preserve_input
-    optimal_ordering = check_switch("optimal_ordering", optimal_ordering)
-    options: dict[str, Any] = {"metric": "precomputed" if in_one_line(y) else metric}
+    optimal_ordering, condensed = check_switch("optimal_ordering", optimal_ordering), in_one_line(y)
+    if optimal_ordering:
+        n = count_objects(len(y)) or 0 if condensed else int(np.shape(y)[0])
+        check_memory(BYTES_TO_ORDER * n**2, f"The optimal ordering of {n} objects", "leave out optimal_ordering")
+    options: dict[str, Any] = {"metric": "precomputed" if condensed else metric}
     row = get_criterion(method)
     tree = cluster(y, method, alpha=1.0 if row.reducible else 0.0, **options)
     if row.reducible and has_ties(tree):  # a tie joins three at once: not what the standard strategy does

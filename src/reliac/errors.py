@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Message(str):
     """A text that still knows its three parts, for those who show them one below the other."""
 
-    parts: tuple[str, str, str]  # what was given, what is allowed, what to do next; each with its full stop
+    parts: tuple[str, str, str]  # what was given, what is allowed, what to do next; each with its full stop, or empty
 
 
 def explain(given: str, allowed: str, next_step: str) -> Message:
@@ -26,6 +26,19 @@ def explain(given: str, allowed: str, next_step: str) -> Message:
     message = Message("{} Allowed: {} Next: {}".format(*parts))
     message.parts = parts
     return message
+
+
+def too_large(what: str, size: float, free: float, next_step: str) -> Message:
+    """Write the one message about memory, in two lines: what is needed and what is free; what to do next."""
+    given = f"{what} needs about {amount(size)}, and {amount(free)} are free."
+    message = Message(f"{given}\nNext: {next_step.rstrip('.')}.")
+    message.parts = (given, "", f"{next_step.rstrip('.')}.")
+    return message
+
+
+def amount(size: float) -> str:
+    """Write a number of bytes."""
+    return f"{size / 2**30:.1f} GiB" if size >= 2**27 else f"{size / 2**20:.1f} MiB"
 
 
 def unknown_name(kind: str, given: object, names: Iterable[str]) -> Message:
@@ -123,6 +136,14 @@ class Interrupted(KeyboardInterrupt):
         )
         self.tree = tree
         self.note = note
+
+
+class DoesNotFit(MemoryError):
+    """Something needs more memory than is free, and was not begun; ``details`` tell what else was looked at."""
+
+    def __init__(self, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.details = details
 
 
 class DatasetError(OSError):

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .errors import explain, option
+from .errors import DoesNotFit, explain, option, too_large
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -58,14 +58,11 @@ def free_memory() -> int:
     return free
 
 
-def check_memory(size: int, what: str) -> None:
+#: What to do about a file that does not fit.
+FILE_STEP = "use a machine with more memory, or check whether the file is damaged"
+
+
+def check_memory(size: int, what: str, next_step: str = FILE_STEP) -> None:
     """Refuse to read or make what needs more bytes than are free; ``what`` says what it is."""
-    free = free_memory()
-    if size > free:
-        raise MemoryError(
-            explain(
-                f"{what} needs about {size / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free",
-                "what fits into the free memory",
-                "use a machine with more memory, or check whether the file is damaged",
-            )
-        )
+    if size > (free := free_memory()):
+        raise DoesNotFit(too_large(what, size, free, next_step))

@@ -118,7 +118,6 @@ def test_neither_kind_may_end_in_a_forest_and_each_says_how_to_fit_into_memory(o
 
 
 def test_each_kind_gives_its_own_advice_where_memory_is_short():
-    assert "need no matrix" in Vectors.how_to_fit
     assert "float32 or condensed" in Distances.how_to_fit
 
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from reliac import __version__
 
-from ..errors import Interrupted, InvariantError, options_written_by
+from ..errors import DoesNotFit, Interrupted, InvariantError, options_written_by
 from .terminal import complain, say
 
 #: Exit codes; 70 is what systems call a fault of the software.
@@ -68,6 +68,8 @@ def _guarded(words: Sequence[str]) -> int:
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         told = error.args[0] if len(error.args) == 1 and isinstance(error.args[0], str) else str(error)
         complain("error", told or type(error).__name__)
+        if isinstance(error, DoesNotFit) and "--verbose" in words:
+            say(error.details, prefix="")
         return MISTAKE
     except Exception:
         return _our_fault("unexpected error, a fault of reliac", words, UNEXPECTED)

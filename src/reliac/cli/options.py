@@ -133,6 +133,7 @@ RUN = Section(
         Option("--criterion", "C", f"{CRITERION_HELP} (default)", python="criterion"),
         Option("--metric", "M", METRIC_HELP, python="metric"),
         Option("--tie-tolerance", "T", "relative difference that counts as a tie", float, "tie_tolerance"),
+        Option("--precision", "P", "float64 (default), or float32: half the memory for a matrix", python="precision"),
         Option("--engine", "E", "default: auto", python="engine"),
         Option("--jobs", "N", "threads; -1 for all cores", int, "n_jobs"),
         Option("--progress", "[bar|json]", PROGRESS_HELP, choices=("bar", "json"), alone="bar"),
@@ -150,7 +151,7 @@ STOP = Section(
         Option("--stop-clusters", "K", "stop when K clusters are left", int, "n_clusters"),
         Option("--max-level", "L", "stop after L levels", int, "max_level"),
         Option("--max-distance", "T", "make no link longer than T", float, "max_distance"),
-        Option("--verbose", "", "tell engine, reason and levels on standard error", bool),
+        Option("--verbose", "", "tell engine, reason and levels on standard error; of what does not fit, why", bool),
         Option("--checkpoint", "FILE", "keep what is done; the same command goes on from there", str, "checkpoint"),
     ),
 )

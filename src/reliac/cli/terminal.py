@@ -46,7 +46,8 @@ def complain(kind: str, message: str) -> None:
     console.print(Text.assemble("reliac: ", (f"{kind}: ", colour), given))
     parts = Table.grid(padding=(0, 1))
     for label, part in zip(("  Allowed:", "  Next:"), rest, strict=False):
-        parts.add_row(Text(label, "bold"), Text(part))
+        if part:
+            parts.add_row(Text(label, "bold"), Text(part))
     if rest:
         console.print(parts, soft_wrap=False)
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from typing import NamedTuple
 
+import numpy as np
+
 from ..algorithm.contract import Engine
-from ..errors import explain, option, unknown_name
+from ..algorithm.criteria import CRITERIA, MeanForm
+from ..errors import DoesNotFit, amount, explain, option, too_large, unknown_name
+from ..input.metrics import EUCLIDEAN, metric_name
+from ..input.objects import Vectors
 from ..input.problem import Problem
 from ..machine import free_memory
 
@@ -27,6 +35,10 @@ NOT_WORTH_LOADING = 1500
 
 #: Less memory than this is taken to be free, without asking the system.
 LITTLE = 2**26
+
+
+#: The reason for an engine that the user named.
+ASKED = "asked for"
 
 
 class Choice(NamedTuple):
@@ -55,6 +67,7 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
         plain = get_engine("literal") if small.refuses(problem) else small
         return _asked_for(problem, plain, f"{n} objects: done before compiled code is loaded")
     passed_over: list[str] = []
+    least = math.inf  # bytes that an engine would need
     for name in reversed(ENGINES):
         candidate = get_engine(name)
         why_not = candidate.refuses(problem)
@@ -62,18 +75,12 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
             why_not = "it would be slower"
         memory = 0 if why_not else candidate.memory(problem)
         if memory > LITTLE and memory > (free := free_memory()):
-            why_not = f"it needs {_gib(memory)}, {_gib(free)} are free"
+            least, why_not = min(least, memory), f"it needs {amount(memory)}, {amount(free)} are free"
         if why_not is None:
-            reason = f"{n} objects, about {_gib(memory)}"
+            reason = f"{n} objects, about {amount(memory)}"
             return Choice(candidate, "; ".join([reason, *passed_over[-1:]]))
         passed_over.append(f"not {name}: {why_not}")
-    raise MemoryError(
-        explain(
-            f"{n} objects fit into no engine ({'; '.join(passed_over)})",
-            f"what needs less than the {_gib(free_memory())} that are free",
-            problem.objects.how_to_fit,
-        )
-    )
+    raise _does_not_fit(problem, least, passed_over)
 
 
 def relief(problem: Problem) -> Choice:
@@ -84,7 +91,7 @@ def relief(problem: Problem) -> Choice:
     return _asked_for(problem, get_engine("literal"))
 
 
-def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for") -> Choice:
+def _asked_for(problem: Problem, engine: type[Engine], reason: str = ASKED) -> Choice:
     why_not = engine.refuses(problem)
     if why_not:
         others = [name for name in ENGINES if get_engine(name).refuses(problem) is None]
@@ -98,16 +105,43 @@ def _asked_for(problem: Problem, engine: type[Engine], reason: str = "asked for"
     memory = engine.memory(problem)
     free = free_memory() if memory > LITTLE else LITTLE
     if memory > free:
-        raise MemoryError(
-            explain(
-                f"The {engine.name} engine needs about {_gib(memory)} for {problem.n_objects} objects, "
-                f"and {_gib(free)} are free",
-                f"up to about {int(problem.n_objects * (free / memory) ** 0.5)} objects here",
-                problem.objects.how_to_fit,
-            )
+        raise _does_not_fit(
+            problem, memory, [f"the {engine.name} engine: {reason}"], engine if reason == ASKED else None
         )
     return Choice(engine, reason)
 
 
-def _gib(size: float) -> str:
-    return f"{size / 2**30:.1f} GiB"
+# --- what does not fit ---
+
+
+def _does_not_fit(problem: Problem, memory: float, details: list[str], asked: type[Engine] | None = None) -> DoesNotFit:
+    """Tell that a problem needs more memory than is free, and the change to it that fits and changes least."""
+    free = free_memory()
+    what = f"{problem.criterion.name} of {metric_name(problem.metric)!r} distances of {problem.n_objects} objects"
+    what = f"The {asked.name} engine, for {what}," if asked else what.capitalize()
+    step = problem.objects.how_to_fit
+    if asked and _fits(problem, free):
+        step = f"use {option('engine', 'auto')}: another engine does this in the memory there is"
+    else:
+        step = next((words for words, other in _other_problems(problem) if _fits(other, free)), step)
+    return DoesNotFit(too_large(what, memory, free, step), "\n".join(details))
+
+
+def _fits(problem: Problem, free: int) -> bool:
+    """Tell whether some engine can do a problem in so much memory."""
+    engines = map(get_engine, ENGINES)
+    return any(one.refuses(problem) is None and one.memory(problem) <= free for one in engines)
+
+
+def _other_problems(problem: Problem) -> Iterator[tuple[str, Problem]]:
+    """Go through problems that need less memory and are near to this one, with the words that say what to change."""
+    if not isinstance(problem.objects, Vectors):
+        return
+    if problem.objects.rows.dtype == np.float32 and problem.objects.matrix_type != np.float32:
+        halved = replace(problem.objects, matrix_type=np.dtype(np.float32))
+        yield f"use {option('precision', 'float32')}, which halves the matrix", replace(problem, objects=halved)
+    squares = replace(problem, metric=EUCLIDEAN[0])
+    words = f"{option('metric', EUCLIDEAN[0])} or {option('metric', 'cosine')}, which need no matrix"
+    yield f"use {words}", squares
+    mean = next(row for row in CRITERIA.values() if row.mean_form is MeanForm.SPREADS)
+    yield f"use {option('criterion', mean.name)} with {words}", replace(squares, criterion=mean)

@@ -63,9 +63,13 @@ class LiteralEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """The table, and while it is made and reduced a second one (a third one for single)."""
+        """The table, and while it is made and reduced a second one (a third one for single); blocks of rows."""
         tables = 3 if problem.criterion.reduction is np.minimum else 2
-        return tables * 8 * problem.n_objects**2
+        blocks = (
+            1 + 2 * (problem.criterion.reduction is np.add) + 3 * problem.criterion.offset
+        )  # while sums are divided
+        numbers = problem.n_objects**2
+        return 8 * (tables * numbers + blocks * min(numbers, BLOCK)) + 500 * problem.n_objects
 
     @property
     def n_clusters(self) -> int:

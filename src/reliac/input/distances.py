@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import NotEuclideanWarning, explain, option
-from ..machine import in_threads, n_threads
+from ..machine import check_memory, in_threads, n_threads
 from . import condensed
 from .numbers import Names, check_finite, extremes
 
@@ -121,6 +121,8 @@ def _check_square(data: NDArray[Any], slack: float, even: bool) -> NDArray[Any]:
                 )
             )
     if not even or diagonal.any():  # rounding only: make it exact, in a copy
+        step = "make the matrix symmetric with a zero diagonal yourself, in place"
+        check_memory(2 * data.nbytes, f"A symmetric copy of the distances of {len(data)} objects", step)
         data = data / 2 + data.T / 2
         np.fill_diagonal(data, 0)
     return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,6 +20,9 @@ MetricLike = str | Callable[[NDArray[Any], NDArray[Any]], float]
 
 #: Tables of products are made in blocks of about this many numbers.
 BLOCK = 2**22
+
+#: Columns of a block of distances that is computed at once.
+COLUMNS_AT_ONCE = 4096
 
 #: Sparse rows whose distance keeps less than this share of their squares are subtracted instead of multiplied.
 CANCELLATION = 1e-4
@@ -152,14 +156,31 @@ def compare_all(items: Sequence[Any], metric: MetricLike) -> NDArray[np.float64]
     return np.maximum(condensed, 0.0, out=condensed)
 
 
+def rounded(distances: NDArray[np.float64], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return distances in a type of the user's choice; refuse those that it cannot hold."""
+    _check_range(distances, kind)
+    return distances.astype(kind, copy=False)
+
+
+def _check_range(distances: NDArray[np.float64], kind: np.dtype[Any]) -> None:
+    largest = float(distances.max(initial=0.0))
+    most = float(np.finfo(kind).max)
+    if math.isfinite(largest) and largest > most:
+        raise ValueError(
+            explain(
+                f"Compared distances are up to {largest:.3g}, too large for {kind}",
+                f"at most {most:.3g}; of Euclidean distances the squares are compared",
+                f"divide the data by a constant, or use {option('precision', 'float64')}",
+            )
+        )
+
+
 def comes_in_blocks(vectors: Any, metric: MetricLike) -> bool:
     """Tell whether distances can be computed block by block, with the same result as all at once."""
     return isinstance(metric, str) and METRICS[metric].by_pairs and not hasattr(vectors, "tocsr")
 
 
-def fill_block(
-    target: NDArray[np.float64], vectors: NDArray[Any], metric: MetricLike, start: int, rows: int = 256
-) -> None:
+def fill_block(target: NDArray[Any], vectors: NDArray[Any], metric: MetricLike, start: int, rows: int = 256) -> None:
     """Write the distances of some rows to all later ones into a square matrix; :func:`mirror_block` does the rest.
 
     Rows are written as they lie in memory, so that fresh memory is taken a little at a time.
@@ -167,8 +188,8 @@ def fill_block(
     from scipy.spatial.distance import cdist
 
     stop = min(start + rows, len(vectors))
-    for left in range(start, len(vectors), 4096):
-        right = min(left + 4096, len(vectors))
+    for left in range(start, len(vectors), COLUMNS_AT_ONCE):
+        right = min(left + COLUMNS_AT_ONCE, len(vectors))
         block = np.maximum(cdist(vectors[start:stop], vectors[left:right], metric), 0.0)
         if left == start:  # the same bits on both sides, and nothing from a row to itself
             own = np.triu(block[:, : stop - start], 1)
@@ -176,10 +197,11 @@ def fill_block(
         if not np.isfinite(block).all():
             p, q = (int(index) for index in np.argwhere(~np.isfinite(block))[0])
             raise ValueError(_no_distance(metric, block[p, q], start + p, left + q))
+        _check_range(block, target.dtype)
         target[start:stop, left:right] = block
 
 
-def mirror_block(target: NDArray[np.float64], start: int, rows: int = 256) -> None:
+def mirror_block(target: NDArray[Any], start: int, rows: int = 256) -> None:
     """Copy into some rows of a square matrix what stands in their columns, above the diagonal."""
     stop = min(start + rows, len(target))
     for left in range(0, start, rows):

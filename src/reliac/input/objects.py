@@ -15,12 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithm.criteria import Criterion
-from ..errors import InvariantError, explain, shown
+from ..errors import InvariantError, explain, option, shown
 from . import condensed
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
 from .graphs import all_pairs_listed, refuse_edges, refuse_graph, refuse_named_edges
-from .metrics import EUCLIDEAN, METRICS, MetricLike, compare_all, compared_metric, pairwise, pairwise_condensed
+from .metrics import (
+    EUCLIDEAN,
+    METRICS,
+    MetricLike,
+    compare_all,
+    compared_metric,
+    pairwise,
+    pairwise_condensed,
+    rounded,
+)
 from .numbers import Names, is_frame, is_sparse, titles_as_names, to_numbers
 from .overflow import check_sums
 from .things import Things, things_of
@@ -35,6 +44,7 @@ class Objects(ABC):
     """The checked objects of a problem, of whatever kind."""
 
     names: Names | None = field(default=None, kw_only=True)
+    matrix_type: np.dtype[Any] = field(default=np.dtype(np.float64), kw_only=True)  # of a matrix, if one is computed
 
     #: Whether a run may end with several clusters although nothing stopped it, since some pairs have no distance.
     may_end_in_forest: ClassVar[bool] = False
@@ -96,6 +106,18 @@ class Objects(ABC):
     def equal_at_zero(self, metric: MetricLike) -> bool:
         """Tell whether objects at distance 0 of the same object are at distance 0 of each other."""
 
+    def with_precision(self, kind: np.dtype[Any]) -> Self:
+        """Return the same objects, with the type of a matrix of distances if one is computed."""
+        if kind != np.float64:
+            raise ValueError(
+                explain(
+                    f"{option('precision', str(kind))} with given distances, which keep their own type",
+                    f"{option('precision', 'float64')}, the default, where distances are given",
+                    "leave it out, and pass the distances themselves as float32 to save memory",
+                )
+            )
+        return self
+
     def named(self, names: Any) -> Self:
         """Return the same objects with other names, checked; None leaves them as they are."""
         return self if names is None else replace(self, names=check_names(names, self.n))
@@ -107,10 +129,7 @@ class Vectors(Objects):
 
     rows: Any  # (n, d) array or CSR matrix
 
-    how_to_fit: ClassVar[str] = (
-        "use criterion 'ward', or 'average' with metric 'sqeuclidean' or 'cosine', which need no matrix, "
-        "or cluster a sample of the rows"
-    )
+    how_to_fit: ClassVar[str] = "cluster a sample of the rows, or use a machine with more memory"
 
     @property
     def n(self) -> int:
@@ -124,8 +143,8 @@ class Vectors(Objects):
 
     @property
     def number_type(self) -> str:
-        """Empty: engines convert vectors to float64 before compiled code reads them."""
-        return ""
+        """The type of a computed matrix where it is not the usual one; vectors themselves are converted to float64."""
+        return "" if self.matrix_type == np.float64 else str(self.matrix_type)
 
     def subset(self, objects: NDArray[np.intp]) -> Self:
         """Return some of the rows, with their names."""
@@ -134,6 +153,10 @@ class Vectors(Objects):
     def made_up(self, count: int) -> Self:
         """Return points in a plane."""
         return replace(self, rows=np.random.default_rng(0).random((count, 2)), names=None)
+
+    def with_precision(self, kind: np.dtype[Any]) -> Self:
+        """Return the same rows, with the type of a matrix of distances if one is computed."""
+        return replace(self, matrix_type=kind)
 
     def data_fingerprint(self) -> str:
         """Return a hash of the values; see :func:`reliac.input.fingerprints.vectors_fingerprint`."""
@@ -145,7 +168,7 @@ class Vectors(Objects):
 
     def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
         """Compare all pairs of rows; by squares where these give the same tree."""
-        return pairwise(self.rows, compared_metric(metric, criterion.by_squares))
+        return rounded(pairwise(self.rows, compared_metric(metric, criterion.by_squares)), self.matrix_type)
 
     def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
         """Compare all pairs of rows."""
@@ -166,8 +189,8 @@ class Vectors(Objects):
         """Stay silent: a metric that the criterion cannot take was refused before."""
 
     def are_points(self, metric: MetricLike) -> bool:
-        """Tell whether the table is dense and the metric Euclidean, squared or not."""
-        return metric in EUCLIDEAN and not self.sparse
+        """Tell whether the table is dense and the metric Euclidean, squared or not, to the last bit."""
+        return metric in EUCLIDEAN and not self.sparse and self.matrix_type == np.float64
 
     def equal_at_zero(self, metric: MetricLike) -> bool:
         """Tell whether the metric is one we know; a function may give 0 to any pair."""

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import explain, option
+from ..errors import explain, option, unknown_name
+
+#: The types that a computed matrix may have.
+PRECISIONS = ("float64", "float32")
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,13 @@ def check_switch(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_, numbers.Integral)) or value not in (0, 1):
         raise TypeError(explain(option(name, value), "True or False", f"pass {option(name, True)} or leave it out"))
     return bool(value)
+
+
+def check_precision(precision: Any) -> np.dtype[Any]:
+    """Return the type of numbers that a precision stands for."""
+    if not isinstance(precision, str) or precision not in PRECISIONS:
+        raise ValueError(unknown_name("precision", precision, PRECISIONS))
+    return np.dtype(precision)
 
 
 def check_stop(n: int, n_clusters: Any, max_level: Any, max_distance: Any) -> Stop:

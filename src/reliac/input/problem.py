@@ -16,7 +16,7 @@ from .fingerprints import function_fingerprint
 from .metrics import EUCLIDEAN, MetricLike, canonical_metric, compared_metric, squares_of
 from .numbers import check_unmasked
 from .objects import Objects, make_objects
-from .options import Stop, check_number, check_stop
+from .options import Stop, check_number, check_precision, check_stop
 from .overflow import check_sums
 
 
@@ -113,7 +113,8 @@ class Problem:
     def fingerprint(self) -> str:
         """Return a hash of the data and of everything that shapes the tree."""
         metric = function_fingerprint(self.metric) if callable(self.metric) else self.metric
-        options = (self.criterion.name, metric, self.alpha, self.tie_tolerance, self.stop, self.n_objects)
+        precision = self.objects.matrix_type.name
+        options = (self.criterion.name, metric, self.alpha, self.tie_tolerance, precision, self.stop, self.n_objects)
         return self.objects.exact_fingerprint(options, self.weights)
 
 
@@ -129,6 +130,7 @@ def make_problem(
     weights: Any = None,
     tie_tolerance: Any = 0.0,
     names: Any = None,
+    precision: Any = "float64",
     n_jobs: int | None = None,
 ) -> Problem:
     """Check everything a user can pass to :func:`reliac.cluster`; cheap checks of options come first."""
@@ -137,7 +139,7 @@ def make_problem(
     check_metric_fits(row, metric)
     alpha = check_number("alpha", alpha, 0.0, 1.0, "give 1 for all reliable links, 0 for the smallest one")
     tolerance = check_number("tie_tolerance", tie_tolerance, 0.0, 1.0, "give 0 for exact equality")
-    objects = make_objects(X, metric, names, n_jobs)
+    objects = make_objects(X, metric, names, n_jobs).with_precision(check_precision(precision))
     stop = check_stop(objects.n, n_clusters, max_level, max_distance)
     problem = Problem(
         objects=objects,

@@ -11,9 +11,10 @@ import numpy as np
 from ..engines.choice import choose
 from ..errors import explain, option
 from ..input.metrics import canonical_metric, metric_name
+from ..input.objects import Distances
 from ..input.options import check_count, check_stop
 from ..input.problem import Problem, make_problem
-from ..machine import check_jobs
+from ..machine import check_jobs, check_memory
 from ..tree.clustertree import ClusterTree
 from .history import history_of
 from .solve import CALLABLE, solve
@@ -36,6 +37,9 @@ def develop(
     wanted = _wanted_clusters(tree, clusters)
     problem = _problem_of(tree, X, metric, n_jobs)
     objects = np.flatnonzero(np.isin(tree.labels(), wanted))
+    if isinstance(problem.objects, Distances):  # those of the chosen objects are copied
+        size = problem.objects.matrix.nbytes * len(objects) ** 2 // problem.n_objects**2
+        check_memory(size, f"A copy of the distances of {len(objects)} objects", "develop fewer clusters at once")
     part = problem.subset(objects, check_stop(len(objects), *rules))
     if part.stop.n_clusters > len(wanted):
         raise ValueError(
@@ -76,7 +80,8 @@ def _problem_of(tree: ClusterTree, X: Any, metric: Any, n_jobs: int | None) -> P
                 )
             )
         weights = None if (tree.weights == 1).all() else tree.weights
-        options = {name: tree.parameters[name] for name in ("alpha", "tie_tolerance") if name in tree.parameters}
+        kept = ("alpha", "tie_tolerance", "precision")
+        options = {name: tree.parameters[name] for name in kept if name in tree.parameters}
         options["criterion"] = tree.parameters.get("criterion")
         problem = make_problem(X, metric=_metric_of(tree, metric), weights=weights, n_jobs=n_jobs, **options)
     elif metric is not None and canonical_metric(metric) != problem.metric:

@@ -248,6 +248,8 @@ def make_tree(
     """Make the tree of the links in ``history``; ``fingerprint``: of the data, if it is known already."""
     level, links, pairs = history.whole()
     name = metric_name(problem.metric)
+    kind = problem.objects.matrix_type
+    precision = {} if kind == np.float64 else {"precision": kind.name}
     return ClusterTree(
         n_objects=problem.n_objects,
         links=make_links(problem.n_objects, links.p, links.q, links.distance, level),
@@ -260,6 +262,7 @@ def make_tree(
             "metric": name if isinstance(problem.metric, str) else f"{CALLABLE}{name}",
             "alpha": problem.alpha,
             "tie_tolerance": problem.tie_tolerance,
+            **precision,
         },
         engine=choice.engine.name if choice else "",
         reason=choice.reason if choice else "stopped before an engine was chosen",

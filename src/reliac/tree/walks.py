@@ -9,9 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import explain
 from ..input.condensed import pairs as all_pairs
+from ..machine import check_memory
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
+
+#: What :func:`cophenetic` takes at once for all pairs of n objects, divided by n^2 (measured).
+BYTES_OF_ALL_PAIRS = 34
 
 
 def first_objects(tree: ClusterTree) -> NDArray[np.intp]:
@@ -88,6 +92,8 @@ def cophenetic(tree: ClusterTree, pairs: ArrayLike | None) -> NDArray[np.float64
     """
     n = tree.n_objects
     if pairs is None:
+        step = "ask for the pairs that you need: tree.cophenetic(pairs)"
+        check_memory(BYTES_OF_ALL_PAIRS * n**2, f"The distance of all pairs of {n} objects", step)
         i, j = all_pairs(n)
     else:
         table = _as_array(pairs)

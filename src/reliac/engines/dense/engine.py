@@ -104,7 +104,8 @@ class DenseEngine:
     @staticmethod
     def memory(problem: Problem) -> int:
         """The matrix, and while it is filled from anything but points two more."""
-        return (8 if problem.objects.are_points(problem.metric) else 24) * problem.n_objects**2
+        n = problem.n_objects
+        return (8 if problem.objects.are_points(problem.metric) else 24) * n**2 + 700 * n
 
     @property
     def n_clusters(self) -> int:

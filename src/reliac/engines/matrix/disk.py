@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ...input.metrics import comes_in_blocks, metric_name
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
-from ..lists.engine import SEARCH_LENGTH
-from .engine import MatrixEngine
+from .engine import BLOCK, MatrixEngine, memory_of_rows
 
 
 class DiskEngine(MatrixEngine):
@@ -31,7 +30,7 @@ class DiskEngine(MatrixEngine):
             return "the given distances are in memory already"
         if not comes_in_blocks(problem.objects.rows, problem.metric):
             return f"metric {metric_name(problem.metric)!r} of these data is not computed in blocks"
-        size = 8 * problem.n_objects**2
+        size = problem.objects.matrix_type.itemsize * problem.n_objects**2
         free = shutil.disk_usage(tempfile.gettempdir()).free
         if size > free:
             return (
@@ -41,9 +40,9 @@ class DiskEngine(MatrixEngine):
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Lists, the vectors in float64, and a few blocks of rows."""
+        """What the matrix engine holds beside its matrix, a block of it to shrink it by, the vectors in float64."""
         n, d = rows_of(problem.objects).shape
-        return n * (12 * SEARCH_LENGTH + 300 + 8 * d) + 2**28
+        return memory_of_rows(n) + 8 * n * (min(n, BLOCK) + d)
 
     def allocate(self, shape: tuple[int, int], kind: Any) -> NDArray[Any]:
         """Return an array that lives in a file without a name: it is gone with the process, crash or not."""

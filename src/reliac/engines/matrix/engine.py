@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...input.metrics import comes_in_blocks, fill_block, mirror_block
+from ...input.metrics import COLUMNS_AT_ONCE, comes_in_blocks, fill_block, mirror_block
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
 from ...machine import n_threads
@@ -102,7 +102,7 @@ class MatrixEngine(ListEngine):
             self.own = problem.base_distances()
             return self.own, False
         n = problem.n_objects
-        base = self.allocate((n, n), np.float64)
+        base = self.allocate((n, n), problem.objects.matrix_type)
         with ThreadPoolExecutor(self.threads) as self.pool:
             self.in_threads(lambda at: fill_block(base, rows, metric, at, BLOCK), range(0, n, BLOCK))
             self.in_threads(lambda at: mirror_block(base, at, BLOCK), range(0, n, BLOCK))
@@ -123,13 +123,14 @@ class MatrixEngine(ListEngine):
         """The contracted matrix, or computed distances if there are none given; lists; rows."""
         n, objects, size = problem.n_objects, problem.objects, 8.0 * problem.n_objects**2
         if not isinstance(objects, Distances):
-            size *= 1.0 if comes_in_blocks(rows_of(objects), problem.metric) else 1.5  # condensed first
+            in_blocks = comes_in_blocks(rows_of(objects), problem.metric)
+            size *= objects.matrix_type.itemsize / 8 if in_blocks else 1.5  # else condensed first
         else:
             given = objects.matrix
             if problem.criterion.reducible:
                 size *= CONTRACT_EARLY**2
             size += 0 if given.flags.c_contiguous or given.flags.f_contiguous else given.nbytes
-        return int(size) + n * (12 * SEARCH_LENGTH + 300) + 16 * ROWS * n * n_threads(None)
+        return int(size) + memory_of_rows(n)
 
     def run_all(self) -> None:
         """Run all levels, and search a row."""
@@ -338,6 +339,12 @@ class MatrixEngine(ListEngine):
     def _by_rows(self, count: int, work: Callable[[slice], Any]) -> None:
         """Do some work on all rows, a strip at a time, in threads."""
         self.in_threads(work, [slice(at, min(at + STRIP, count)) for at in range(0, count, STRIP)])
+
+
+def memory_of_rows(n: int) -> int:
+    """Estimate the bytes beside a matrix: lists; rows of every thread, and blocks of them while it is filled."""
+    filled = 16 * min(n, BLOCK) * min(n, COLUMNS_AT_ONCE)
+    return n * (12 * SEARCH_LENGTH + 300) + (16 * ROWS * n + filled) * n_threads(None)
 
 
 def _side_by_side(given: NDArray[Any]) -> NDArray[Any]:

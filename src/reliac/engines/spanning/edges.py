@@ -38,6 +38,9 @@ FEW_DIMENSIONS = 10
 #: takes so many times more (measured: the two are equally fast there).
 OBJECTS_FOR_A_TREE, MORE_A_DIMENSION = 50_000, 2.2
 
+#: Objects that lists of neighbours join to a component, at least; and components for whose table memory is set aside.
+OBJECTS_OF_COMPONENT, COMPONENTS = 12, 4096
+
 
 def spanning_edges(problem: Problem, threads: int, findings: Findings) -> tuple[Edges, Twins | None]:
     """Return all edges that are in some minimum spanning tree of the objects, but for links of twins.
@@ -80,7 +83,7 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
         euclidean_square(columns, square.reshape(-1), n, False)
         return edges_of_matrix(square, n)[0]
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        if kind != Squares.UNIT and d <= FEW_DIMENSIONS and n > OBJECTS_FOR_A_TREE * MORE_A_DIMENSION ** (d - 5):
+        if by_tree(n, d, kind):
             from .boruvka import edges_of_points
 
             return edges_of_points(rows, pool, findings)
@@ -89,15 +92,26 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
         return edges_by_products(rows, kind, pool, findings)
 
 
+def by_tree(n: int, d: int, kind: int) -> bool:
+    """Tell whether a k-d tree searches such vectors faster than products do."""
+    return kind != Squares.UNIT and d <= FEW_DIMENSIONS and n > OBJECTS_FOR_A_TREE * MORE_A_DIMENSION ** (d - 5)
+
+
 def memory_of_edges(problem: Problem) -> int:
     """Estimate the bytes for finding the edges: a matrix only where there is no other way."""
     n = problem.n_objects
     objects = problem.objects
     if isinstance(objects, Distances):
-        return memory_of_given(n)
+        return memory_of_given(n) + (8 * objects.matrix.size if n <= SMALL else 0)  # a copy
     if not isinstance(objects, Vectors) or objects.sparse or not squares_of(problem.metric):
         return 16 * n**2 + 200 * n
-    return 16 * min(n, SMALL) ** 2 + n * (20 * objects.rows.shape[1] + 400) + 2**28 * (n > SMALL)
+    d, kind = objects.rows.shape[1], int(squares_of(problem.metric))
+    found = n * (20 * d + 700)
+    if n <= SMALL:
+        return found + (16 if kind == Squares.UNIT else 8) * n**2
+    if by_tree(n, d, kind):
+        return found
+    return found + 16 * min(n // OBJECTS_OF_COMPONENT, COMPONENTS) ** 2
 
 
 # --- twins ---

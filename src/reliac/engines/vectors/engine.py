@@ -23,6 +23,7 @@ from ...input.metrics import Squares, squares_of
 from ...input.numbers import is_sparse
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
+from ...machine import n_threads
 from ..compiled.formulas import shares_of_parts
 from ..compiled.loading import bare, bare_inlined, inside
 from ..compiled.products import product_error, times_transposed
@@ -226,9 +227,9 @@ class VectorsEngine(ListEngine):
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Sums in float64, means in float32, lists, and the blocks of all threads."""
+        """Sums in float64, twice more while they are made and means later; lists, and the blocks of all threads."""
         n, d = rows_of(problem.objects).shape
-        return n * (12 * d + 12 * SEARCH_LENGTH + 200) + 64 * ROWS * COLUMNS
+        return n * (24 * d + 12 * SEARCH_LENGTH + 450) + 16 * min(n, ROWS) * min(n, COLUMNS) * n_threads(None)
 
     def guess_pace(self, slots: NDArray[np.int64]) -> Pace:
         """Expect more searches where lists prove little: where their radii are hardly larger than nearest distances.

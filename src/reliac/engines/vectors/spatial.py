@@ -68,7 +68,7 @@ class SpatialEngine(VectorsEngine):
     def memory(problem: Problem) -> int:
         """Estimate sums, lists, and the tree: points twice while it is built, boxes for every sixth of them."""
         n, d = rows_of(problem.objects).shape
-        return int(n * (8 * (-(-d // 4) * 4) + 12 * SEARCH_LENGTH + 200 + 2 * 8 * (d + 3) + 8 * (2 * d + 3) / 3))
+        return int(n * (8 * (-(-d // 4) * 4) + 12 * SEARCH_LENGTH + 350 + 2 * 8 * (d + 3) + 8 * (2 * d + 3) / 3))
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists through the tree; with ``push``, first find whose lists the new clusters enter."""
