@@ -179,17 +179,17 @@ def developed(tree, X):
 
 @pytest.mark.parametrize("work", [all_pairs, ordered, correlated, developed])
 def test_what_makes_a_number_for_every_pair_is_refused_before_it_starts(work, monkeypatch):
-    X = noise(400)
+    X = noise(100)
     tree = reliac.cluster(X, "single")
     work(tree, X)
-    monkeypatch.setattr("reliac.machine.free_memory", lambda: 10**5)
+    monkeypatch.setattr("reliac.machine.free_memory", lambda: 10**4)
     gc.collect()
     tracemalloc.start()
-    with pytest.raises(DoesNotFit, match=r"400 objects needs about .* are free\.\nNext: "):
+    with pytest.raises(DoesNotFit, match=r"100 objects needs about .* are free\.\nNext: "):
         work(tree, X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert work in (correlated, developed) or peak < 8 * 400**2  # these two were given a matrix
+    assert work in (correlated, developed) or peak < 8 * 100**2  # these two were given a matrix
     assert tree.cophenetic([[0, 1]]).shape == (1,)
 
 
