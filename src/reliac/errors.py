@@ -85,6 +85,11 @@ def refuse_unknown_options(function: str, given: Mapping[str, object], known: It
         )
 
 
+def how_to_install(extra: str) -> str:
+    """Say how the packages of an extra are had: from a clone, since no index has the package yet."""
+    return f"in your clone of reliac run pip install '.[{extra}]'"
+
+
 def need(module: str, extra: str) -> Any:
     """Import an optional package, or say which extra brings it."""
     try:
@@ -94,7 +99,7 @@ def need(module: str, extra: str) -> Any:
             explain(
                 f"This needs {module.partition('.')[0]}, which is not installed",
                 f"any release that the extra '{extra}' names",
-                f"run pip install 'reliac[{extra}]'",
+                how_to_install(extra),
             )
         ) from None
 

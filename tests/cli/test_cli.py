@@ -288,7 +288,7 @@ def test_the_demo_is_short_and_writes_what_it_promises(run, tmp_path):
     result = run("demo", "--out", tmp_path / "tour")
     assert result.out.count("\n") < 75
     assert max(map(len, result.out.splitlines())) < 120 + len(str(tmp_path))
-    for word in ("setosa", "AMI", "standard", "reliable", "Outliers", "Spanning tree", "Try next"):
+    for word in ("SciPy", "Levels", "standard", "reliable", "developed", "Outliers", "20000", "Try next"):
         assert word in result.out
     assert {path.name for path in (tmp_path / "tour").iterdir()} == {
         "labels.csv",
@@ -303,7 +303,7 @@ def test_the_demo_is_short_and_writes_what_it_promises(run, tmp_path):
 def test_the_demo_does_without_matplotlib(run, tmp_path, monkeypatch):
     monkeypatch.setattr("reliac.cli.demo.find_spec", lambda name: None)
     result = run("demo", "--out", tmp_path)
-    assert "reliac[plot]" in result.err
+    assert "pip install '.[plot]'" in result.err
     assert not (tmp_path / "levels.png").exists()
 
 
@@ -343,7 +343,7 @@ def test_a_missing_file_gives_exit_code_2(run):
     assert run("info", "nowhere.reliac", status=2).err.startswith("reliac: error: ")
 
 
-@pytest.mark.parametrize("error", [MemoryError("too large"), ImportError("pip install 'reliac[parquet]'")])
+@pytest.mark.parametrize("error", [MemoryError("too large"), ImportError("pip install '.[parquet]'")])
 def test_too_little_memory_and_missing_extras_are_told_plainly(run, plain, monkeypatch, error):
     def fail(*args, **options):
         raise error

@@ -136,3 +136,15 @@ def test_there_are_examples_in_docstrings():
     finder = doctest.DocTestFinder(exclude_empty=True)
     modules = [importlib.import_module(name) for name in MODULES]
     assert sum(bool(test.examples) for module in modules for test in finder.find(module)) >= 3
+
+
+def test_addresses_in_the_metadata_are_marked_as_placeholders_until_the_release():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    addresses = re.findall(r'^(Homepage|Issues|Changelog) = "(.*)"$', text, re.M)
+    assert len(addresses) == 3
+    assert all("PLACEHOLDER" in address for _, address in addresses)
+
+
+def test_no_message_names_an_index_where_the_package_is_not_yet():
+    sources = (Path(__file__).parents[2] / "src").rglob("*.py")
+    assert not [path.name for path in sources if "install 'reliac" in path.read_text()]

@@ -272,7 +272,7 @@ def test_without_matplotlib_the_message_names_the_extra():
     code = (
         "import sys; sys.modules['matplotlib'] = None; import reliac\n"
         "try: reliac.cluster([[0.0], [1.0]]).plot()\n"
-        "except ImportError as error: sys.exit(\"pip install 'reliac[plot]'\" not in str(error))\n"
+        "except ImportError as error: sys.exit(\"pip install '.[plot]'\" not in str(error))\n"
         "sys.exit(2)"
     )
     assert subprocess.run([sys.executable, "-W", "error", "-c", code], check=False).returncode == 0

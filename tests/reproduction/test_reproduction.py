@@ -312,7 +312,9 @@ def test_every_text_of_the_page_is_escaped():
 
 def test_without_jinja2_the_error_comes_before_the_experiments(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r"needs jinja2.*Allowed: .*Next: run pip install 'reliac\[report\]'"):
+    with pytest.raises(
+        ImportError, match=r"needs jinja2.*Allowed: .*Next: in your clone of reliac run pip install '.\[report\]'"
+    ):
         reproduce(["iris"], out=tmp_path / "report", download=False)
     assert not (tmp_path / "report").exists()
 

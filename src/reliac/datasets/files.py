@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urldefrag
 
-from ..errors import DatasetError, explain
+from ..errors import DatasetError, explain, how_to_install
 from ..files import cache_folder, write_atomically
 from .downloads import Access, NoAnswer, download
 from .unpacking import json_lines, unpack
@@ -231,7 +231,7 @@ def _not_at_hand(file: DataFile, asked: str, tried: list[str], cache: Path, acce
     place = file.other_paths[0] if file.other_paths else f"{file.path}.gz" if url.endswith(".gz") else file.path
     target = (access.folder or cache) / place
     if NO_POOCH in tried:
-        by_hand = f"run pip install 'reliac[data]', or {by_hand}"
+        by_hand = f"{how_to_install('data')}, or {by_hand}"
     return explain(
         f"Data set {asked!r} needs {file.path}, which is not at hand. Tried: {'; '.join(tried)}",
         "a connection to one of these servers, or the file on this machine" if access.download else "download=True",

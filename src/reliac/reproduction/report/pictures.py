@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from ...errors import how_to_install
 from .parts import Figure
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ GRID = "#7c7c7c40"
 #: For the two strategies; they differ in lightness too, and lines also in their dashes.
 STANDARD, RELIABLE, THIRD, FOURTH = "#d55e00", "#2f86c9", "#009e73", "#cc79a7"
 
-MISSING = "The figure is left out, because matplotlib is not installed (pip install 'reliac[plot]')."
+MISSING = f"The figure is left out, because matplotlib is not installed ({how_to_install('plot')})."
 
 #: What comes before the name of an id, where it is given and where it is used.
 _ID = re.compile(r'((?<!\S)id="|href="#|url\(#)')
