@@ -237,7 +237,7 @@ def test_without_the_packages_that_download_the_error_says_what_to_install_and_w
 ):
     monkeypatch.setitem(sys.modules, package, None)
     server.answers[f"/{HOST}/toy.csv"] = TOY
-    words = r"needs pooch and tqdm, .*Allowed: .*Next: in your clone of reliac run pip install '.\[data\]', or fetch http.* at .*toy\.csv"
+    words = r"needs pooch and tqdm, .*Allowed: .*Next: in .* pip install '.\[data\]', or fetch http.* at .*toy\.csv"
     with pytest.raises(DatasetError, match=words):
         fetch(server)
     assert cached() == []

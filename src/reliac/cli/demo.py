@@ -103,8 +103,8 @@ def _stopping() -> str:
     title = "3. Stopping early. Three clouds of 50 points, 75 of 149 joins: points that are still alone."
     table = aligned(("strategy", "dense", "middle", "sparse", "levels"), rows)
     more = (
-        f"After 4 levels {early.n_clusters} clusters are left. The five largest, {grown.n_objects} points, are developed "
-        f"further: {grown.n_levels} levels."
+        f"After 4 levels {early.n_clusters} clusters are left. "
+        f"The five largest, {grown.n_objects} points, are developed further: {grown.n_levels} levels."
     )
     return _titled(title, table, more)
 
