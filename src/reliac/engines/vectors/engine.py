@@ -239,7 +239,7 @@ class VectorsEngine(ListEngine):
         lists, seen = self.lists, slots[self.lists.count[slots] > 0]
         logs = [np.log2(np.clip(x, 1e-300, 1e300)) for x in (lists.radius[seen], lists.distances[lists.start[seen]])]
         ratio = float(np.median(logs[0] - logs[1])) if len(seen) else 1.0
-        fixed, searches = (0.3, 0.3) if self.space.by_size else (0.2, 0.09)
+        fixed, searches = (0.3, 0.2) if self.space.by_size else (0.2, 0.09)
         return self.usual_pace._replace(after=fixed + searches / max(ratio, 0.2))
 
     # --- the search ---
