@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, unknown_name
+from ..formats.matrices import Named, from_pairs
 from ..input.condensed import count_objects
 from ..input.distances import agreeing_names
 from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_number, titles_as_names
@@ -19,11 +20,12 @@ from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_numb
 class Table:
     """The numbers of a file with the names of its columns; names, classes and weights of its rows if it has them."""
 
-    numbers: NDArray[Any]
+    numbers: Any  # an array, or a sparse matrix
     columns: tuple[str, ...]
     names: Names | None = None
     labels: Names | None = None
     weights: NDArray[Any] | None = None
+    are_distances: bool = False  # the format says so, whatever the user says
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,11 @@ class Choices:
     weights_column: str | None = None
     skip_columns: Sequence[str] = ()
     distances: bool = False  # the numbers are distances of objects, not vectors
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether the user says of no column what it is."""
+        return not (self.name_column or self.label_column or self.weights_column or self.skip_columns)
 
     @property
     def columns(self) -> set[str]:
@@ -58,6 +65,9 @@ class Sheet:
 
 def make_table(sheet: Sheet, choices: Choices) -> Table:
     """Tell names, labels and numbers apart."""
+    if choices.distances and choices.takes_all and _are_pairs(sheet):
+        left, right = (list(map(str, _texts(sheet, place, complete=True))) for place in (0, 1))
+        return table_of(from_pairs(left, right, _numbers_of(sheet, 2)))
     labels_at, names_at, weights_at = (
         None if column is None else find_column(sheet.columns, column)
         for column in (choices.label_column, choices.name_column, choices.weights_column)
@@ -87,6 +97,24 @@ def make_table(sheet: Sheet, choices: Choices) -> Table:
     if not choices.distances:
         return table
     return _as_distances(table, titled=sheet.header and choices.name_column is None)
+
+
+def _are_pairs(sheet: Sheet) -> bool:
+    """Tell whether three columns hold a pair of objects and a distance in every row."""
+    if len(sheet.columns) != 3 or sheet.block is not None or len(sheet.cells[0]) < 2:
+        return False
+    are_texts = [not all(is_number(str(cell)) for cell in sheet.cells[place]) for place in (0, 1, 2)]
+    if are_texts[0] != are_texts[1] or are_texts[2]:
+        return False
+    first = [str(sheet.cells[place][place]).strip() for place in range(min(3, len(sheet.cells[0])))]
+    square = len(sheet.cells[0]) == 3 and all(is_number(cell) and float(cell) == 0 for cell in first)
+    return not square
+
+
+def table_of(found: Named) -> Table:
+    """Return the table of a file that can hold nothing but distances."""
+    names = None if found.names is None else np.array(found.names, dtype=np.str_)
+    return Table(found.distances, (), names, are_distances=True)
 
 
 def _first_column_of_names(sheet: Sheet, apart: set[int | None]) -> int | None:

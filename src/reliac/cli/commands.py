@@ -21,6 +21,7 @@ from ..input.numbers import Names
 from ..input.options import check_count, check_number
 from ..run.progress import JSON
 from ..tree.clustertree import ClusterTree
+from ..tree.exports import warn_if_repeated
 from ..tree.levels import level_rows
 from ..tree.outliers import BEST, BEST_CRITERION, read_score
 from ..tree.storage import holds_tree, read_tree
@@ -32,6 +33,7 @@ from .outputs import (
     Format,
     asked_format,
     asked_table,
+    how_to_write,
     outlier_rows,
     picture,
     score_line,
@@ -58,6 +60,7 @@ class Result(NamedTuple):
 def run_cluster(asked: Asked) -> int:
     """Cluster a file, write what was asked for, and tell the scores where classes are known."""
     form = asked_format(asked, cut=bool(asked.label_column or asked.given(OF_A_CUT)))
+    how = how_to_write(asked, form)
     try:
         tree, classes = _make_tree(asked)
     except Interrupted as stopped:
@@ -73,7 +76,7 @@ def run_cluster(asked: Asked) -> int:
         write_output(f"{tree!r}\n", asked.out)
         say("--clusters K gives K clusters, --out FILE.reliac keeps the tree; see reliac cluster --help")
     else:
-        write_output(form.render(tree, labels, suffix_of(asked)), asked.out)
+        write_output(form.render(tree, labels, suffix_of(asked), **how), asked.out)
     if asked.plot:
         shown = asked.clusters if asked.clusters and asked.clusters <= min(60, tree.n_objects) else None
         write_output(picture(lambda: tree.plot(color_clusters=shown), asked.plot), asked.plot)
@@ -221,7 +224,7 @@ def _make_tree(asked: Asked, **fixed: Any) -> Result:
         else:
             table = _read(asked, stream)
     if table is not None:
-        n = len(table.numbers) if table.numbers.ndim == 2 else count_objects(table.numbers.size) or 0
+        n = table.numbers.shape[0] if table.numbers.ndim == 2 else count_objects(table.numbers.size) or 0
         _check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
         tree = cluster(table.numbers, weights=table.weights, names=table.names, **_run_options(asked) | fixed)
         result = Result(tree, table.labels)
@@ -269,7 +272,19 @@ def _read(asked: Asked, stream: BinaryIO) -> Table:
         distances=distances,
     )
     table = read_stream(stream, asked.file, asked.format, choices)
+    if table.are_distances and not distances:
+        _take_as_distances(asked)
+    warn_if_repeated(table.names)
     return replace(table, numbers=standardized(table.numbers)) if asked.standardize else table
+
+
+def _take_as_distances(asked: Asked) -> None:
+    """Set the metric where the format of the file says that it holds distances."""
+    if asked.metric or asked.standardize:
+        said = f"--metric {asked.metric}" if asked.metric else "--standardize"
+        given = f"{said} with {called(asked.file)}, which holds distances"
+        raise ValueError(explain(given, "--metric precomputed, or nothing", "leave it out"))
+    asked.metric = "precomputed"
 
 
 def standardized(numbers: Any) -> Any:

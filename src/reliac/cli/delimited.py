@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain
+from ..formats.matrices import read_triangle
 from ..input.numbers import MISSING, is_number
-from .columns import Choices, Sheet, Table, find_column, make_table
+from .columns import Choices, Sheet, Table, find_column, make_table, table_of
 
 #: What can part the cells of a line, the first that fits first; spaces may come in runs.
 DELIMITERS = (";", "\t", ",", "|", " ")
@@ -52,10 +53,24 @@ def read_delimited(stream: BinaryIO, kind: str, called: str, choices: Choices) -
     Raises UnicodeDecodeError and csv.Error for what is no text or no table, ValueError for what is no good table.
     """
     delimiter = "\t" if kind == "tsv" else _delimiter(stream)
-    table = None
+    table = _triangle(stream, delimiter) if choices.distances and choices.takes_all else None
+    if table is not None:
+        return table
     if stream.seek(0, os.SEEK_END) >= LARGE and delimiter != " ":
         table = _by_arrow(stream, delimiter, called, choices)
     return make_table(_by_lines(stream, delimiter, called, choices), choices) if table is None else table
+
+
+def _triangle(stream: BinaryIO, delimiter: str) -> Table | None:
+    """Return a lower triangle of distances; None for a table whose rows are equally long."""
+    for mark in (delimiter, " "):
+        some = _rows_of(stream, mark, 4)[0]
+        lengths = [max((place for place, cell in enumerate(row, 1) if cell.strip()), default=0) for row in some]
+        if len(set(lengths[-2:])) > 1:
+            found = read_triangle(_rows_of(stream, mark)[0])
+            if found is not None:
+                return table_of(found)
+    return None
 
 
 # --- by Arrow ---
@@ -114,7 +129,8 @@ def _by_lines(stream: BinaryIO, delimiter: str, called: str, choices: Choices) -
                 explain(
                     f"{called}: line {line} has {len(row)} cells, line {lines[0]} has {len(body[0])}",
                     "the same number of cells in every line",
-                    f"correct that line, or check the delimiter ({KNOWN_DELIMITERS})",
+                    f"correct that line, or check the delimiter ({KNOWN_DELIMITERS}); a triangle of distances needs "
+                    "--metric precomputed",
                 )
             )
     cells = [list(column) for column in zip(*body, strict=True)]

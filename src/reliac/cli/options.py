@@ -118,7 +118,7 @@ OUT = Option("--out", "FILE", "where to write; - or nothing: standard output")
 INPUT = Section(
     "input (columns by name, or by position: 1 the first, -1 the last)",
     (
-        Option("--format", "F", "csv, tsv, parquet, npy or npz; default: by extension or content"),
+        Option("--format", "F", "csv, tsv, parquet, npy, npz, mtx or phylip; default: by extension or content"),
         Option("--header/--no-header", "", "whether line 1 holds column names", bool),
         Option("--name-column", "C", "names of the rows; default: a first column of distinct words"),
         Option("--label-column", "C", "known classes, not clustered but compared with"),
@@ -169,6 +169,8 @@ TREE_OUTPUT = Section(
     (
         OUT,
         Option("--to", "|".join(FORMATS), "what to write", choices=[*FORMATS]),
+        Option("--plain-names", "", "newick, nexus: names without quotes, odd characters as _", bool),
+        Option("--comments", "", "newick, nexus: level, size and distance of every node", bool),
         Option("--plot", "FILE", f"draw the tree: {', '.join(PICTURES[:-1])} or {PICTURES[-1]}"),
     ),
 )
@@ -245,6 +247,7 @@ class Asked:
     """What the user asked for: a command, and its options as attributes; those that were not given are None."""
 
     clusters: int | None  # where classes are known, we add their number
+    metric: str | None  # where the file says that it holds distances, we add it
 
     def __init__(self, command: str, options: Sequence[Option], values: dict[str, Any]) -> None:
         self.command = command

@@ -29,12 +29,27 @@ class Format:
 
     name: str
     extensions: tuple[str, ...]  # of --out that mean this format
-    render: Callable[[ClusterTree, Any, str], bytes | str]
+    render: Callable[..., bytes | str]
     binary: bool = False  # bytes that no terminal can show
     needs_cut: bool = False  # is of no use for the one cluster of a whole tree
     needs_root: bool = False  # has no room for a forest
+    named: bool = False  # takes --plain-names and --comments
     loadable: bool = False  # holds all of the tree, and can be read again
     takes: tuple[str, ...] = ()  # extensions that it can be written with; none named: all that mean no other format
+
+
+def newick(tree: ClusterTree, lengths: bool, **how: bool) -> str:
+    """Return Newick text; names that occur twice were told when they were read."""
+    from ..tree import exports
+
+    return exports.newick(tree, lengths, **how)
+
+
+def nexus(tree: ClusterTree, lengths: bool, **how: bool) -> str:
+    """Return a NEXUS file."""
+    from ..tree import exports
+
+    return exports.nexus(tree, lengths, **how)
 
 
 def _tree(tree: ClusterTree, labels: Any, suffix: str) -> bytes:
@@ -79,7 +94,10 @@ FORMATS = {
     for form in (
         Format("labels", (".csv", ".tsv", ".npy"), _labels, needs_cut=True, takes=_ARRAYS),
         Format("tree", (".reliac",), _tree, binary=True, loadable=True),
-        Format("newick", (".nwk", ".newick"), lambda tree, labels, suffix: tree.to_newick()),
+        Format(
+            "newick", (".nwk", ".newick"), lambda tree, labels, suffix, **how: newick(tree, True, **how), named=True
+        ),
+        Format("nexus", (".nex", ".nexus"), lambda tree, labels, suffix, **how: nexus(tree, True, **how), named=True),
         Format("z", (), _linkage_matrix, needs_root=True, takes=_ARRAYS),
         Format("json", (".json",), lambda tree, labels, suffix: tree.to_json() + "\n", loadable=True),
     )
@@ -120,6 +138,16 @@ def asked_format(asked: Asked, cut: bool) -> Format | None:
         return None
     _check_use(asked, FORMATS[name], cut)
     return FORMATS[name]
+
+
+def how_to_write(asked: Asked, form: Format | None) -> dict[str, bool]:
+    """Return what --plain-names and --comments say; refuse them where nothing can follow them."""
+    how = {name: True for name in ("plain_names", "comments") if getattr(asked, name)}
+    if how and not (form and form.named):
+        flags = " and ".join(f"--{name.replace('_', '-')}" for name in how)
+        named = ", ".join(f"--to {known.name}" for known in FORMATS.values() if known.named)
+        raise ValueError(explain(f"{flags} without a format that has names and comments", named, "add one of these"))
+    return how
 
 
 def _check_use(asked: Asked, form: Format, cut: bool) -> None:

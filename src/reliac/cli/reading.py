@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet, NPY and NPZ, by path or from standard input, gzipped or not."""
+"""Tables from files: text, Parquet, NumPy, SciPy, Matrix Market, PHYLIP; by path or standard input, gzipped or not."""
 
 from __future__ import annotations
 
@@ -19,16 +19,27 @@ from numpy.typing import NDArray
 from ..errors import Message, explain, need, unknown_name
 from ..files import check_source, explained, path_of, read_all
 from ..formats.arrays import Archive, Unusable, read_array
-from ..input.numbers import Names
+from ..formats.matrices import looks_like_phylip, read_phylip
+from ..formats.sparse import holds_sparse, read_market, read_sparse
+from ..input.numbers import Names, is_sparse
 from ..machine import check_memory
-from .columns import Choices, Sheet, Table, check_no_gaps, make_table
+from .columns import Choices, Sheet, Table, check_no_gaps, make_table, table_of
 from .delimited import read_delimited
 
-FORMATS = ("csv", "tsv", "parquet", "npy", "npz")
-EXTENSIONS = {f".{name}": name for name in FORMATS} | {".tab": "tsv", ".pq": "parquet"}
+#: What files can be, with the extensions that mean it and what they hold; docs/files.md shows this table.
+FORMATS = {
+    "csv": ((".csv",), "a table, with commas, semicolons, tabs, bars or spaces between the cells"),
+    "tsv": ((".tsv", ".tab"), "a table with tabs between the cells"),
+    "parquet": ((".parquet", ".pq"), "a table (extra `parquet`)"),
+    "npy": ((".npy",), "an array of numbers"),
+    "npz": ((".npz",), "one array, or one named X, with y and names beside it; or what scipy.sparse.save_npz wrote"),
+    "mtx": ((".mtx",), "a matrix in Matrix Market form, sparse or plain"),
+    "phylip": ((".phy", ".phylip"), "distances: square, lower or upper triangle, names strict or relaxed"),
+}
+EXTENSIONS = {extension: name for name, (extensions, _) in FORMATS.items() for extension in extensions}
 
 #: The first bytes of the binary formats.
-MAGIC = {b"\x93NUM": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet"}
+MAGIC = {b"\x93NUM": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%Ma": "mtx"}
 GZIP = b"\x1f\x8b"
 
 
@@ -47,12 +58,18 @@ def read_stream(stream: BinaryIO, source: str, file_format: str | None = None, c
     if file_format is not None and file_format not in FORMATS:
         raise ValueError(unknown_name("format", file_format, FORMATS))
     kind = file_format or EXTENSIONS.get(extension(source)) or _sniffed(stream)
-    if kind in ("npy", "npz"):
-        return _read_arrays(stream, source, choices)
-    if kind == "parquet":
-        return make_table(_read_parquet(stream, source), choices)
     try:
+        if kind in ("npy", "npz"):
+            return _read_arrays(stream, source, choices)
+        if kind == "mtx":
+            return _whole(read_market(stream), choices)
+        if kind == "phylip":
+            return table_of(read_phylip(stream.read().decode("utf-8-sig")))
+        if kind == "parquet":
+            return make_table(_read_parquet(stream, source), choices)
         return read_delimited(stream, kind, called(source), choices)
+    except Unusable as error:
+        raise ValueError(_unreadable(source, kind, error, "check the file, or say what it is with --format")) from None
     except UnicodeDecodeError as error:
         advice = "save it as UTF-8, or say what it is with --format"
         raise ValueError(_unreadable(source, kind, error, advice)) from None
@@ -113,9 +130,11 @@ def extension(source: str) -> str:
 
 def _sniffed(stream: BinaryIO) -> str:
     """Tell the format from the first bytes; text is CSV, whose delimiter is found later."""
-    start = stream.read(4)
+    start = stream.read(4096)
     stream.seek(0)
-    return MAGIC.get(start, "csv")
+    if looks_like_phylip(start.decode("utf-8-sig", "replace")):
+        return "phylip"
+    return MAGIC.get(start[:4], "csv")
 
 
 def called(source: str) -> str:
@@ -167,12 +186,10 @@ def _arrow_cells(column: Any, arrow: Any) -> Any:
 
 def _read_arrays(stream: BinaryIO, source: str, choices: Choices) -> Table:
     """Read an NPY file, or an NPZ file with one array or one named X (and y: the classes, names: the row names)."""
-    try:
-        arrays = _arrays_in(stream, source)
-    except Unusable as error:
-        advice = "save plain arrays of numbers with numpy.save or numpy.savez"
-        raise ValueError(_unreadable(source, "npy or npz", error, advice)) from None
+    arrays = _arrays_in(stream, source)
     numbers = arrays["X"]
+    if is_sparse(numbers):
+        return _whole(numbers, choices)
     if numbers.ndim != 2:
         check_no_gaps(numbers, None, None)
         return Table(numbers, ())
@@ -191,6 +208,8 @@ def _arrays_in(stream: BinaryIO, source: str) -> dict[str, NDArray[Any]]:
     if stream.read(2) != b"PK":
         return {"X": read_array(stream)}
     archive = Archive(stream)
+    if holds_sparse(archive):
+        return {"X": read_sparse(archive)}
     if "X" not in archive and len(archive.names) != 1:
         raise ValueError(
             explain(
@@ -202,6 +221,16 @@ def _arrays_in(stream: BinaryIO, source: str) -> dict[str, NDArray[Any]]:
     if "X" not in archive:
         return {"X": archive.read(archive.names[0])}
     return {name: archive.read(name) for name in ("X", "y", "names") if name in archive}
+
+
+def _whole(numbers: Any, choices: Choices) -> Table:
+    """Return a matrix all of whose columns are data."""
+    if not choices.takes_all:
+        given = "A column was named, and a matrix has none but its data"
+        raise ValueError(explain(given, "tables with titled columns", "leave that option out"))
+    if not is_sparse(numbers):
+        check_no_gaps(numbers, None, None)
+    return Table(numbers, ())
 
 
 def _texts_beside(arrays: dict[str, NDArray[Any]], name: str, n: int) -> Names | None:

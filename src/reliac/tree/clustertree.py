@@ -241,13 +241,22 @@ class ClusterTree:
         """Return SciPy's linkage matrix Z, rows sorted by distance or left in level order."""
         return exports.linkage_matrix(self, order)
 
-    def to_newick(self, lengths: bool = True) -> str:
+    def to_newick(self, lengths: bool = True, *, plain_names: bool = False, comments: bool = False) -> str:
         """Return the tree in Newick form, ties as polytomies; a forest gives one line per tree.
 
         The path between two leaves is as long as their cophenetic distance; where a join is nearer than one below
         it (an inversion), as long as the larger of the two, since branches cannot have negative lengths.
+
+        ``plain_names``: names without quotes, with _ for what Newick does not allow in them. ``comments``: level, size
+        and distance of every node, as ``[&level=2,size=5,distance=1.5]``.
         """
-        return exports.newick(self, lengths)
+        exports.warn_if_repeated(self.names)
+        return exports.newick(self, lengths, plain_names, comments)
+
+    def to_nexus(self, lengths: bool = True, *, plain_names: bool = False, comments: bool = False) -> str:
+        """Return objects and trees as a NEXUS file; the options are those of :meth:`to_newick`."""
+        exports.warn_if_repeated(self.names)
+        return exports.nexus(self, lengths, plain_names, comments)
 
     def to_json(self) -> str:
         """Return everything as JSON; :meth:`from_json` reads it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from .clustertree import ClusterTree
 
 _PLAIN_NAME = re.compile(r"[^\s()\[\]{}/\\,;:=*'\"`+<>_]+")
+
+#: What no name without quotes may hold.
+_NOT_PLAIN = re.compile(r"[\s()\[\]{}/\\,;:=*'\"`+<>]")
 
 
 def linkage_matrix(tree: ClusterTree, order: str) -> NDArray[np.float64]:
@@ -40,12 +44,12 @@ def linkage_matrix(tree: ClusterTree, order: str) -> NDArray[np.float64]:
     return np.column_stack((ends, links["distance"][rows], links["size"][rows])).astype(np.float64)
 
 
-def newick(tree: ClusterTree, lengths: bool) -> str:
+def newick(tree: ClusterTree, lengths: bool, plain_names: bool = False, comments: bool = False) -> str:
     """Write every tree of the forest on a line; a group of ties becomes one node with many parts.
 
     Heights are half the (monotone) distances, so paths between leaves are as long as cophenetic distances.
     """
-    lengths = check_switch("lengths", lengths)
+    lengths, comments = check_switch("lengths", lengths), check_switch("comments", comments)
     n, links = tree.n_objects, tree.links
     parent = parents(tree)
     above = parent[n:]
@@ -54,7 +58,7 @@ def newick(tree: ClusterTree, lengths: bool) -> str:
     inner[has_parent] = links["level"][above[has_parent] - n] == links["level"][has_parent]
     height = [0.0] * n + (tree.monotone_distances / 2.0).tolist()
     left, right, melts = links["left"].tolist(), links["right"].tolist(), inner.tolist()
-    names = [_quoted(name) for name in tree.object_names.tolist()]
+    names, notes = written_names(tree, plain_names), _notes(tree) if comments else [""] * len(links)
     text: list[str] = []
     for root in np.flatnonzero(parent < 0).tolist():
         # A stack of things to write: text as it is, or a node with the height of the node it hangs from.
@@ -72,9 +76,51 @@ def newick(tree: ClusterTree, lengths: bool) -> str:
             if node < n:
                 text.append(names[node] + length)
             else:
+                end = ")" + notes[node - n] + length
                 text.append("(")
-                stack += [")" + length, (right[node - n], height[node]), ",", (left[node - n], height[node])]
+                stack += [end, (right[node - n], height[node]), ",", (left[node - n], height[node])]
     return "".join(text)
+
+
+def nexus(tree: ClusterTree, lengths: bool, plain_names: bool = False, comments: bool = False) -> str:
+    """Write the objects and the trees of the forest as a NEXUS file."""
+    trees = newick(tree, lengths, plain_names, comments).splitlines()
+    labels = "".join(f"    {name}\n" for name in written_names(tree, plain_names))
+    lines = "".join(f"  TREE tree_{place} = [&R] {line}\n" for place, line in enumerate(trees, 1))
+    taxa = f"BEGIN TAXA;\n  DIMENSIONS NTAX={tree.n_objects};\n  TAXLABELS\n{labels}  ;\nEND;\n"
+    return f"#NEXUS\n{taxa}BEGIN TREES;\n{lines}END;\n"
+
+
+def _notes(tree: ClusterTree) -> list[str]:
+    """Return a comment for every link, in the form that FigTree and others read."""
+    links = tree.links
+    facts = zip(links["level"].tolist(), links["size"].tolist(), links["distance"].tolist(), strict=True)
+    return [f"[&level={level},size={size},distance={distance:.12g}]" for level, size, distance in facts]
+
+
+def written_names(tree: ClusterTree, plain: bool) -> list[str]:
+    """Return the names of the objects as Newick and NEXUS have them: in quotes where needed, or made plain."""
+    if not check_switch("plain_names", plain):
+        return [_quoted(name) for name in tree.object_names.tolist()]
+    return [_NOT_PLAIN.sub("_", name) or "_" for name in tree.object_names.tolist()]
+
+
+def warn_if_repeated(names: NDArray[np.str_] | None) -> None:
+    """Say that several objects have one name."""
+    if names is None or len(set(names.tolist())) == len(names):
+        return
+    found, first, counts = np.unique(names, return_index=True, return_counts=True)
+    some = int(np.argmin(np.where(counts > 1, first, len(names))))
+    rows = np.flatnonzero(names == found[some])[:2].tolist()
+    warnings.warn(
+        explain(
+            f"{int((counts > 1).sum())} of the names occur more than once, {str(found[some])!r} in rows {rows[0]} and "
+            f"{rows[1]}",
+            "any names, but results tell objects of one name apart only by their order",
+            "give every object a name of its own",
+        ),
+        stacklevel=3,
+    )
 
 
 def _quoted(name: str) -> str:
