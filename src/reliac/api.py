@@ -60,7 +60,8 @@ def cluster(
         or condensed (n(n-1)/2,) matrix of distances.
     criterion : "single", "complete", "average", "weighted", "centroid", "median" or "ward"; also "upgma" (average),
         "wpgma" (weighted), "upgmc" (centroid) and "wpgmc" (median).
-    metric : the name of a metric that ``scipy.spatial.distance.pdist`` knows, a function of two vectors, or
+    metric : the name of a metric that ``scipy.spatial.distance.pdist`` knows, a function of two rows (or of two
+        objects of any kind, such as texts: X is then a list of them), or
         "precomputed". Centroid, median and ward need "euclidean", "sqeuclidean" or "precomputed", and take given
         distances as Euclidean ones. With "sqeuclidean" distances in the tree are squares (of ward the growth of the sum
         of squares), as in the paper; average of "sqeuclidean" or "cosine" distances needs no matrix.

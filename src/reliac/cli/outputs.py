@@ -38,18 +38,16 @@ class Format:
     takes: tuple[str, ...] = ()  # extensions that it can be written with; none named: all that mean no other format
 
 
-def newick(tree: ClusterTree, lengths: bool, **how: bool) -> str:
-    """Return Newick text; names that occur twice were told when they were read."""
-    from ..tree import exports
+def _newick(tree: ClusterTree, labels: Any, suffix: str, **how: bool) -> str:
+    from ..tree.exports import newick  # names that occur twice were told when they were read
 
-    return exports.newick(tree, lengths, **how)
+    return newick(tree, True, **how)
 
 
-def nexus(tree: ClusterTree, lengths: bool, **how: bool) -> str:
-    """Return a NEXUS file."""
-    from ..tree import exports
+def _nexus(tree: ClusterTree, labels: Any, suffix: str, **how: bool) -> str:
+    from ..tree.exports import nexus
 
-    return exports.nexus(tree, lengths, **how)
+    return nexus(tree, True, **how)
 
 
 def _tree(tree: ClusterTree, labels: Any, suffix: str) -> bytes:
@@ -94,10 +92,8 @@ FORMATS = {
     for form in (
         Format("labels", (".csv", ".tsv", ".npy"), _labels, needs_cut=True, takes=_ARRAYS),
         Format("tree", (".reliac",), _tree, binary=True, loadable=True),
-        Format(
-            "newick", (".nwk", ".newick"), lambda tree, labels, suffix, **how: newick(tree, True, **how), named=True
-        ),
-        Format("nexus", (".nex", ".nexus"), lambda tree, labels, suffix, **how: nexus(tree, True, **how), named=True),
+        Format("newick", (".nwk", ".newick"), _newick, named=True),
+        Format("nexus", (".nex", ".nexus"), _nexus, named=True),
         Format("z", (), _linkage_matrix, needs_root=True, takes=_ARRAYS),
         Format("json", (".json",), lambda tree, labels, suffix: tree.to_json() + "\n", loadable=True),
     )

@@ -7,8 +7,8 @@ from .outputs import FORMATS
 ABOUT = """Reliable agglomerative clustering: merge, at every step, all pairs of clusters that are each other's nearest
 neighbour.
 
-FILE is a CSV, TSV, Parquet, NPY or NPZ table with one row per object, gzipped or not, a tree that 'cluster' wrote, or
-- for standard input."""
+FILE is a table with one row per object (CSV, TSV, Parquet, NPY, NPZ, Matrix Market), a PHYLIP matrix of distances,
+gzipped or not, a tree that 'cluster' wrote, or - for standard input."""
 
 EXAMPLES = """examples:
   reliac demo                                          a short tour with the Iris data
