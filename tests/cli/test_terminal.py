@@ -211,7 +211,7 @@ def test_tab_completes_commands_options_and_names():
     assert offered("cluster", "x", "--criterion", "w") == ["plain,weighted", "plain,ward"]
     assert offered("mst", "x", "--metric", "pre") == ["plain,precomputed"]
     assert "plain,literal" in offered("levels", "--engine", "l")
-    assert offered("cluster", "x", "--to", "n") == ["plain,newick"]
+    assert offered("cluster", "x", "--to", "n") == ["plain,newick", "plain,nexus"]
     assert offered("cluster", "da") == ["file,da"]
     assert offered("demo", "--out", "de") == ["dir,de"]
     assert offered("reproduce", "--datasets", "ir") == ["plain,iris"]
