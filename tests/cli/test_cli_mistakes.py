@@ -61,7 +61,10 @@ def refused(capsys):
         (["cluster", "x", "y"], "'y' is one word too many"),
         (["cluster", "x", "--clusters", "2.5"], "--clusters 2.5 is not a whole number"),
         (["cluster", "x", "--alpha", "much"], "--alpha much is not a number"),
-        (["cluster", "x", "--to", "newik"], "Unknown value of --to 'newik'. Allowed: labels, tree, newick, nexus, z, json"),
+        (
+            ["cluster", "x", "--to", "newik"],
+            "value of --to 'newik'. Allowed: labels, tree, newick, nexus, z, json",
+        ),
         (["cluster", "x", "--clusters"], "--clusters stands without its value"),
         (["cluster", "x", "--clusters", "--level", "1"], "--clusters stands without its value"),
         (["cluster", "x", "--verbose=yes"], "--verbose with a value"),

@@ -187,6 +187,25 @@ def test_what_scipy_saved_is_read(read, form):
     assert np.array_equal(table.numbers.toarray(), POINTS)
 
 
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.coo_array])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+def test_matrix_market_is_read_as_scipy_reads_it(read, symmetry, make, field):
+    if field == "pattern" and (make is np.asarray or symmetry.startswith("skew")):
+        return  # there is no such thing
+    square = np.random.default_rng(1).integers(-3, 4, size=(6, 6))
+    square = square if symmetry == "general" else square + square.T if symmetry == "symmetric" else square - square.T
+    buffer = io.BytesIO()
+    scipy_io.mmwrite(buffer, make(square.astype(float if field == "real" else int)), field=field, symmetry=symmetry)
+    buffer.seek(0)
+    expected = scipy_io.mmread(buffer)
+    numbers = read(buffer.getvalue(), ".mtx").numbers
+    assert sparse.issparse(numbers) == sparse.issparse(expected)
+    for matrix in (numbers, expected):
+        assert matrix.shape == (6, 6)
+    assert np.array_equal(sparse.csr_array(numbers).toarray(), sparse.csr_array(expected).toarray())
+
+
 @pytest.mark.parametrize("make", [np.asarray, sparse.coo_array, sparse.csr_array], ids=["array", "coo", "csr"])
 def test_matrix_market_files_are_read(read, make):
     buffer = io.BytesIO()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..machine import check_memory
 from .arrays import Archive, Unusable
@@ -23,6 +24,9 @@ _PARTS = {
 _PER_ENTRY, _PER_ROW = 48, 16
 
 _MARKET = b"%%MatrixMarket"
+
+#: By what the other half of a matrix follows from the one that is listed.
+_SIGNS = {b"general": 1, b"symmetric": 1, b"skew-symmetric": -1}
 
 
 def holds_sparse(archive: Archive) -> bool:
@@ -57,36 +61,86 @@ def read_sparse(archive: Archive) -> Any:
         raise Unusable(f"its parts are no sparse matrix ({error})") from None
 
 
-def read_market(stream: BinaryIO) -> Any:
-    """Return the matrix of a Matrix Market file: a CSR matrix, or an array where the file lists all entries."""
-    from scipy import io, sparse
+class _Market(NamedTuple):
+    """What the first lines of a Matrix Market file declare."""
 
+    rows: int
+    columns: int
+    entries: int
+    listed: bool  # entries stand with their row and column
+    pattern: bool  # entries have no value but 1
+    symmetry: bytes
+
+
+def read_market(stream: BinaryIO) -> Any:
+    """Return the matrix of a Matrix Market file: a CSR matrix, or an array where the file holds all entries.
+
+    SciPy's reader ends the whole process on some damaged files, so the lines are read here.
+    """
     size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
-    _check_market(stream, size)
-    stream.seek(0)
+    market = _declared_market(stream, size)
+    words = stream.read().split()
+    width = (2 if market.pattern else 3) if market.listed else 1
+    if len(words) != width * market.entries:
+        raise Unusable(f"it declares {market.entries:,} entries, and has {len(words) / width:,g}")
     try:
-        matrix = io.mmread(stream)
-        return sparse.csr_array(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
-    except Exception as error:  # the reader of SciPy, in many kinds of errors
-        raise Unusable(f"its lines are no matrix ({error})") from None
+        values = np.array(words, dtype=np.bytes_).astype(np.float64).reshape(-1, width)
+    except ValueError:
+        raise Unusable("its entries are not all numbers") from None
+    return _sparse_of(market, values) if market.listed else _dense_of(market, values[:, 0])
 
 
-def _check_market(stream: BinaryIO, size: int) -> None:
-    """Compare what the first lines declare with the file and the free memory."""
-    words = stream.readline(200).split()
-    if len(words) < 5 or words[0] != _MARKET:
-        raise Unusable("it does not begin with %%MatrixMarket and four words")
+def _declared_market(stream: BinaryIO, size: int) -> _Market:
+    """Read the first lines, and compare what they declare with the file and the free memory."""
+    words = stream.readline(200).lower().split()
+    if len(words) != 5 or words[0] != _MARKET.lower() or words[2] not in (b"coordinate", b"array"):
+        raise Unusable("it does not begin with %%MatrixMarket and four known words")
+    _, _, form, field, symmetry = words
+    if field not in (b"real", b"integer", b"double", b"pattern") or symmetry not in _SIGNS:
+        raise Unusable(f"its entries are of the kind {b' '.join(words[3:]).decode('latin-1'):.40}")
     line = b"%"
     while line[:1] == b"%" or (line and not line.strip()):
         line = stream.readline(10_000)
-    numbers = line.split()
-    listed = words[2].lower() == b"coordinate"
+    numbers, listed = line.split(), form == b"coordinate"
     if len(numbers) != (3 if listed else 2) or not all(word.isdigit() and len(word) < 19 for word in numbers):
         raise Unusable(f"its size line is {line[:60]!r}")
     rows, columns = int(numbers[0]), int(numbers[1])
-    entries = int(numbers[2]) if listed else rows * columns // (1 if words[4].lower() == b"general" else 2)
+    if symmetry != b"general" and rows != columns:
+        raise Unusable("it is symmetric, and not square")
+    half = rows * (rows + (1 if symmetry == b"symmetric" else -1)) // 2
+    entries = int(numbers[2]) if listed else rows * columns if symmetry == b"general" else half
     if entries > size // (4 if listed else 2) + 1:
         raise Unusable(f"it declares {entries:,} entries, and has room for fewer")
-    what = f"A matrix of shape ({rows}, {columns})"
-    check_memory(_PER_ENTRY * entries + _PER_ROW * (rows + columns) if listed else 32 * rows * columns, what)
+    need = _PER_ENTRY * entries + (_PER_ROW * (rows + 1) if listed else 16 * rows * columns)
+    check_memory(need, f"A matrix of shape ({rows}, {columns})")
+    return _Market(rows, columns, entries, listed, field == b"pattern", symmetry)
+
+
+def _sparse_of(market: _Market, values: NDArray[np.float64]) -> Any:
+    from scipy import sparse
+
+    shape = (market.rows, market.columns)
+    row, column = values[:, 0] - 1, values[:, 1] - 1
+    inside = (row >= 0) & (row < market.rows) & (column >= 0) & (column < market.columns)
+    if not inside.all() or (values[:, :2] != np.floor(values[:, :2])).any():
+        raise Unusable("some entries stand outside of the matrix")
+    data = np.ones(len(values)) if market.pattern else values[:, 2]
+    i, j = row.astype(np.int64), column.astype(np.int64)
+    other = i != j
+    if market.symmetry != b"general":
+        sign = _SIGNS[market.symmetry]
+        i, j, data = np.r_[i, j[other]], np.r_[j, i[other]], np.r_[data, sign * data[other]]
+    return sparse.csr_array(sparse.coo_array((data, (i, j)), shape=shape))
+
+
+def _dense_of(market: _Market, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fill an array column after column; of a symmetric one the file has the lower half."""
+    if market.symmetry == b"general":
+        return values.reshape((market.rows, market.columns), order="F")
+    square = np.zeros((market.rows, market.columns))
+    sign = _SIGNS[market.symmetry]
+    column, row = np.triu_indices(market.rows, 0 if sign > 0 else 1)
+    square[column, row] = sign * values
+    square[row, column] = values
+    return square
