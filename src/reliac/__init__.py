@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "cluster": "api",
+    "cluster_edges": "api",
     "cluster_groups": "api",
     "linkage": "api",
     "linkage_vector": "linkages",
@@ -39,6 +40,7 @@ __all__ = ["__version__", *_HOMES, *_MODULES]
 if TYPE_CHECKING:
     from . import datasets as datasets
     from .api import cluster as cluster
+    from .api import cluster_edges as cluster_edges
     from .api import cluster_groups as cluster_groups
     from .api import linkage as linkage
     from .api import load as load

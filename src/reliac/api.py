@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, Literal, NoReturn
 
@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .algorithm.criteria import get_criterion
-from .errors import refuse_unknown_options
+from .errors import explain, option, refuse_unknown_options
 from .files import read_bytes
 from .input.condensed import count_objects
+from .input.edges import make_graph
 from .input.metrics import MetricLike
 from .input.numbers import in_one_line
-from .input.options import check_switch
+from .input.options import check_count, check_switch
 from .input.problem import make_problem
 from .machine import check_jobs, check_memory
 from .run.groups import GroupTrees
 from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
 from .run.solve import cluster_problem
+from .tree.building import with_root
 from .tree.clustertree import ClusterTree
 from .tree.levels import has_ties
 from .tree.storage import read_tree
@@ -76,8 +78,8 @@ def cluster(
     names : a text for every object, in the order of the rows; None takes those that a frame brings.
     precision : the numbers of a matrix that is computed from vectors: "float64", or "float32", which halves it and
         rounds every distance to seven digits. Where no matrix is computed it changes nothing.
-    engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk" or "spanning"
-        (docs/performance.md).
+    engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk", "spanning" or
+        "graph" (docs/performance.md).
     n_jobs : number of threads; None and -1 take all cores, -2 all but one. The result has the same bits for any number.
     progress : True for a bar on standard error, "json" for lines of JSON there, or a function that gets a ``Progress``
         after every level and a few times a second during searches.
@@ -173,6 +175,94 @@ def cluster_groups(
     )
     check_jobs(n_jobs)
     return run_groups(problem, groups, n_jobs)
+
+
+def cluster_edges(
+    source: Any,
+    criterion: CriterionName | str = "average",
+    *,
+    missing: float | Literal["far", "ignore"] = "far",
+    columns: Sequence[str] | None = None,
+    objects: Any = None,
+    similarity: bool = False,
+    duplicates: Literal["error", "min", "max", "mean"] = "error",
+    join_components: bool = False,
+    alpha: float = 1.0,
+    n_clusters: int | None = None,
+    max_level: int | None = None,
+    max_distance: float | None = None,
+    weights: Any = None,
+    tie_tolerance: float = 0.0,
+    engine: str = "auto",
+    n_jobs: int | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> ClusterTree:
+    """Cluster the objects of a graph: only listed pairs, its edges, have a distance.
+
+    Objects that no path of edges joins stay apart: the tree is a forest.
+
+    Parameters
+    ----------
+    source : an edge table: three arrays (a, b, distance), a pandas or polars frame, an Arrow table, the path of a
+        Parquet or CSV file; or a square scipy sparse matrix, or a networkx graph. Objects go by numbers or any labels.
+        Both directions of an edge may be given. An edge of distance 0 is an edge.
+    criterion : "single", "complete", "average" or "weighted".
+    missing : what a pair without an edge means. "far": it is farther than every edge. The tree is that of the full
+        matrix in which such pairs have one far distance M, cut below M; for average and weighted M is the largest
+        edge, or the number given instead of "far". "ignore": only listed pairs count; this chains, and takes more
+        levels.
+    columns : the titles of the two ends and the distance in a frame or file; ("a", "b", "distance") by default, or
+        "similarity" where those are given.
+    objects : all objects, in their order, also those without an edge.
+    similarity : the numbers are similarities; the distance is the largest of them minus each.
+    duplicates : what to do with two different distances of one pair: "error", or take "min", "max" or "mean".
+    join_components : join what is left at the end at distance M (or the largest edge), so that there is one root.
+    alpha, n_clusters, max_level, max_distance, weights, tie_tolerance, engine, n_jobs, progress, checkpoint :
+        as in :func:`cluster`.
+
+    Examples
+    --------
+    >>> import reliac
+    >>> a, b, distance = ["x", "y", "u", "x"], ["y", "z", "v", "z"], [1.0, 2.0, 1.0, 3.0]
+    >>> tree = reliac.cluster_edges((a, b, distance), "single")
+    >>> tree.n_components
+    2
+    >>> [cluster.tolist() for cluster in tree.clusters(named=True)]
+    [['u', 'v'], ['x', 'y', 'z']]
+    """
+    graph = make_graph(
+        source, columns=columns, objects=objects, similarity=similarity, duplicates=duplicates, missing=missing
+    )
+    wanted = n_clusters
+    if join_components and n_clusters is not None:
+        check_count("n_clusters", n_clusters, 1, graph.n, "ask for no more clusters than there are objects")
+        wanted = max(n_clusters, graph.n_components)
+    problem = make_problem(
+        graph,
+        criterion,
+        metric="precomputed",
+        alpha=alpha,
+        n_clusters=wanted,
+        max_level=max_level,
+        max_distance=max_distance,
+        weights=weights,
+        tie_tolerance=tie_tolerance,
+        n_jobs=n_jobs,
+    )
+    tree = cluster_problem(problem, engine, n_jobs, progress, checkpoint)
+    if join_components and max_level is None and max_distance is None:
+        return with_root(tree, graph.root_distance(problem.criterion), n_clusters or 1, alpha == 0.0)
+    if n_clusters is not None and tree.n_clusters > n_clusters:
+        raise ValueError(
+            explain(
+                f"{option('n_clusters', n_clusters)}: the edges join the objects to {tree.n_clusters} clusters, which "
+                "are as far from each other as pairs without an edge",
+                f"{tree.n_clusters} clusters or more",
+                f"ask for more, give a larger {option('missing', 'M')}, or join the rest with join_components=True",
+            )
+        )
+    return tree
 
 
 def linkage(

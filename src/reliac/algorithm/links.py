@@ -45,17 +45,19 @@ def reliable_links(nearest: Links, n: int) -> Links:
     return nearest.take((nearest.p < nearest.q) & np.isin(mirrored, key))
 
 
-def smallest_share(links: Links, alpha: float, tie_factor: float) -> Links:
+def smallest_share(links: Links, alpha: float, tie_factor: float, longer: int = 0) -> Links:
     """Keep the ceil(alpha * m) smallest of m links and those tied with the last one; alpha=0: the very smallest.
 
-    The result is sorted by distance, then by the smaller and the larger index.
+    The result is sorted by distance, then by the smaller and the larger index. ``longer``: so many of the m links are
+    not given, since they are longer than all others and will not be taken.
     """
     links = links.take(np.lexsort((links.q, links.p, links.distance)))
     if alpha == 0.0 or len(links.p) == 0:
         return links.take(slice(0, 1))
-    if alpha == 1.0:
+    count = share_count(alpha, len(links.p) + longer)
+    if count >= len(links.p):
         return links
-    last = links.distance[share_count(alpha, len(links.p)) - 1]
+    last = links.distance[count - 1]
     return links.take(links.distance <= last * tie_factor)
 
 

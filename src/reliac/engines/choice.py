@@ -28,6 +28,7 @@ ENGINES: dict[str, tuple[str, str]] = {
     "spatial": ("reliac.engines.vectors.spatial", "SpatialEngine"),
     "dense": ("reliac.engines.dense.engine", "DenseEngine"),
     "spanning": ("reliac.engines.spanning.engine", "SpanningEngine"),
+    "graph": ("reliac.engines.graph.engine", "GraphEngine"),
 }
 
 #: Up to so many objects NumPy and SciPy are done before compiled code is loaded, which takes half a second.
@@ -62,15 +63,14 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
     if engine != "auto":
         return _asked_for(problem, get_engine(engine))
     n = problem.n_objects
-    if n <= NOT_WORTH_LOADING:
-        small = get_engine("small")
-        plain = get_engine("literal") if small.refuses(problem) else small
-        return _asked_for(problem, plain, f"{n} objects: done before compiled code is loaded")
+    plain = next((name for name in ("small", "literal") if _refusal(problem, get_engine(name)) is None), None)
+    if n <= NOT_WORTH_LOADING and plain is not None:
+        return _asked_for(problem, get_engine(plain), f"{n} objects: done before compiled code is loaded")
     passed_over: list[str] = []
     least = math.inf  # bytes that an engine would need
     for name in reversed(ENGINES):
         candidate = get_engine(name)
-        why_not = candidate.refuses(problem)
+        why_not = _refusal(problem, candidate)
         if why_not is None and not candidate.suits(problem):
             why_not = "it would be slower"
         memory = 0 if why_not else candidate.memory(problem)
@@ -91,10 +91,18 @@ def relief(problem: Problem) -> Choice:
     return _asked_for(problem, get_engine("literal"))
 
 
+def _refusal(problem: Problem, engine: type[Engine]) -> str | None:
+    """Say why an engine cannot do the problem: this kind of objects, or what it says itself; None if it can."""
+    able = problem.objects.engines
+    if able is not None and engine.name not in able:
+        return f"it cannot work on a {type(problem.objects).__name__.lower()}"
+    return engine.refuses(problem)
+
+
 def _asked_for(problem: Problem, engine: type[Engine], reason: str = ASKED) -> Choice:
-    why_not = engine.refuses(problem)
+    why_not = _refusal(problem, engine)
     if why_not:
-        others = [name for name in ENGINES if get_engine(name).refuses(problem) is None]
+        others = [name for name in ENGINES if _refusal(problem, get_engine(name)) is None]
         raise ValueError(
             explain(
                 f"The {engine.name} engine cannot do this: {why_not}",

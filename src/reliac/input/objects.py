@@ -6,6 +6,7 @@ engines look inside (``rows``, ``matrix``), after they have refused the kinds th
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,6 @@ from ..errors import InvariantError, explain, option, shown
 from . import condensed
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
-from .graphs import all_pairs_listed, refuse_edges, refuse_graph, refuse_named_edges
 from .metrics import (
     EUCLIDEAN,
     METRICS,
@@ -30,6 +30,7 @@ from .metrics import (
     pairwise_condensed,
     rounded,
 )
+from .misreadings import refuse_edges, refuse_graph, refuse_named_edges
 from .numbers import Names, is_frame, is_sparse, titles_as_names, to_numbers
 from .overflow import check_sums
 from .things import Things, things_of
@@ -105,6 +106,24 @@ class Objects(ABC):
     @abstractmethod
     def equal_at_zero(self, metric: MetricLike) -> bool:
         """Tell whether objects at distance 0 of the same object are at distance 0 of each other."""
+
+    @property
+    def engines(self) -> tuple[str, ...] | None:
+        """The engines that can work on these objects; None: ask them."""
+        return None
+
+    def longest(self, criterion: Criterion) -> float:
+        """Return the largest distance that a link may have."""
+        return math.inf
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What of the objects shapes the tree and is no number: shown and kept with the tree."""
+        return {}
+
+    def check_count(self, n_clusters: int) -> None:
+        """Refuse a number of clusters that these objects cannot be joined to."""
+        return
 
     def with_precision(self, kind: np.dtype[Any]) -> Self:
         """Return the same objects, with the type of a matrix of distances if one is computed."""
@@ -308,7 +327,7 @@ def make_distances(X: Any, n_jobs: int | None = None) -> Distances:
     refuse_named_edges(X)
     data, names = to_numbers(X, finite=False)
     if is_sparse(data):
-        data = all_pairs_listed(data)
+        data = np.asarray(data.toarray())
     refuse_edges(data)
     if is_frame(X) and data.shape[0] == data.shape[1]:
         titles = titles_as_names(X.columns)

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from ..algorithm.criteria import Criterion, get_criterion
 from ..errors import explain, option
+from .edges import make_graph
 from .fingerprints import function_fingerprint
 from .metrics import EUCLIDEAN, MetricLike, canonical_metric, compared_metric, squares_of
-from .numbers import check_unmasked
+from .misreadings import is_graph, lists_all_pairs
+from .numbers import check_unmasked, is_sparse
 from .objects import Objects, make_objects
 from .options import Stop, check_number, check_precision, check_stop
 from .overflow import check_sums
@@ -59,8 +61,8 @@ class Problem:
 
     @cached_property
     def longest(self) -> float:
-        """The largest compared distance whose height is within ``max_distance``."""
-        cap = self.stop.max_distance
+        """The largest compared distance whose height is within ``max_distance``, and within what the objects allow."""
+        cap = min(self.stop.max_distance, self.objects.longest(self.criterion))
         if not self.rooted or not math.isfinite(cap):
             return cap
         with np.errstate(over="ignore"):  # the square of a very large limit is infinite, and lowered at once
@@ -139,8 +141,10 @@ def make_problem(
     check_metric_fits(row, metric)
     alpha = check_number("alpha", alpha, 0.0, 1.0, "give 1 for all reliable links, 0 for the smallest one")
     tolerance = check_number("tie_tolerance", tie_tolerance, 0.0, 1.0, "give 0 for exact equality")
-    objects = make_objects(X, metric, names, n_jobs).with_precision(check_precision(precision))
+    objects = _make_objects(X, metric, names, n_jobs).with_precision(check_precision(precision))
     stop = check_stop(objects.n, n_clusters, max_level, max_distance)
+    if n_clusters is not None:
+        objects.check_count(stop.n_clusters)
     problem = Problem(
         objects=objects,
         criterion=row,
@@ -153,6 +157,15 @@ def make_problem(
     objects.check_range(row, metric, problem.weights)
     objects.warn_if_unfit(row, stacklevel=3)
     return problem
+
+
+def _make_objects(X: Any, metric: MetricLike, names: Any, n_jobs: int | None) -> Objects:
+    """Return the objects that X holds, of whatever kind; those that are checked already are taken as they are."""
+    if isinstance(X, Objects):
+        return X.named(names)
+    if metric == "precomputed" and (is_graph(X) or (is_sparse(X) and not lists_all_pairs(X))):
+        return make_graph(X).named(names)
+    return make_objects(X, metric, names, n_jobs)
 
 
 # --- options ---

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, option
-from .graphs import refuse_adjacency, refuse_edges
 from .metrics import METRICS, MetricLike
+from .misreadings import refuse_adjacency, refuse_edges
 from .numbers import is_sparse
 
 

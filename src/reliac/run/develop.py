@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engines.choice import choose
 from ..errors import explain, option
+from ..input.edges import make_graph
 from ..input.metrics import canonical_metric, metric_name
 from ..input.objects import Distances
 from ..input.options import check_count, check_stop
@@ -83,6 +84,8 @@ def _problem_of(tree: ClusterTree, X: Any, metric: Any, n_jobs: int | None) -> P
         kept = ("alpha", "tie_tolerance", "precision")
         options = {name: tree.parameters[name] for name in kept if name in tree.parameters}
         options["criterion"] = tree.parameters.get("criterion")
+        if "missing" in tree.parameters:
+            X = make_graph(X, missing=tree.parameters["missing"])
         problem = make_problem(X, metric=_metric_of(tree, metric), weights=weights, n_jobs=n_jobs, **options)
     elif metric is not None and canonical_metric(metric) != problem.metric:
         raise ValueError(_other_metric(tree, metric))

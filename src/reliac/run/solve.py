@@ -263,6 +263,7 @@ def make_tree(
             "alpha": problem.alpha,
             "tie_tolerance": problem.tie_tolerance,
             **precision,
+            **problem.objects.options,
         },
         engine=choice.engine.name if choice else "",
         reason=choice.reason if choice else "stopped before an engine was chosen",

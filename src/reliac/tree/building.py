@@ -12,6 +12,7 @@ Nodes 0..n-1 are the objects, node n+i is made by link i. The invariants:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,26 @@ def _join_nodes(p: Any, q: Any, root: Any, node: Any, first: Any, size: Any, lef
         node[a] = n + row
         size[a] = sizes[row]
         first[a] = low
+
+
+def with_root(tree: ClusterTree, distance: float, n_clusters: int, one_by_one: bool) -> ClusterTree:
+    """Join the trees of a forest at one distance until ``n_clusters`` are left: in one level, or in one each."""
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(np.r_[-1, tree.labels()])))  # of every tree its first object
+    count = len(first) - n_clusters
+    if count <= 0:
+        return tree
+    from .walks import first_objects
+
+    before = first_objects(tree)
+    links, level = tree.links, tree.n_levels + 1
+    whole = make_links(
+        tree.n_objects,
+        np.r_[before[links["left"]], np.full(count, first[0])],
+        np.r_[before[links["right"]], first[1 : count + 1]],
+        np.r_[links["distance"], np.full(count, distance)],
+        np.r_[links["level"], level + np.arange(count) if one_by_one else np.full(count, level)],
+    )
+    return replace(tree, links=whole, object_pairs=None)
 
 
 @cache

@@ -97,6 +97,11 @@ class ClusterTree:
         """The number of clusters at the last level: 1 unless the run stopped early."""
         return self.n_objects - len(self.links)
 
+    @property
+    def n_components(self) -> int:
+        """The number of trees: more than 1 for a forest, where the run stopped early or a graph has several parts."""
+        return self.n_clusters
+
     @cached_property
     def cluster_counts(self) -> NDArray[np.intp]:
         """The number of clusters at level 0, 1, ..., n_levels."""

@@ -57,16 +57,18 @@ def reliable_links(nearest, object_of, tie_factor):
 
 
 @bare_inside
-def smallest_share(distance, alpha, tie_factor):
+def smallest_share(distance, alpha, tie_factor, longer=0):
     """Return how many of sorted links are taken: ceil(alpha * m) of m, and those tied with the last one; alpha=0: one.
 
-    ``distance`` (m,): theirs, sorted.
+    ``distance``: theirs, sorted. ``longer``: so many of the m links are not given, since they are longer than all
+    others and will not be taken.
     """
     if alpha == 0.0 or len(distance) == 0:
         return min(len(distance), 1)
-    if alpha == 1.0:
+    count = share_count(alpha, len(distance) + longer)
+    if count >= len(distance):
         return len(distance)
-    return within(distance, distance[share_count(alpha, len(distance)) - 1] * tie_factor)
+    return within(distance, distance[count - 1] * tie_factor)
 
 
 @bare_inside
@@ -135,10 +137,13 @@ def groups_of(links, object_of, leader):
 
 
 @inside
-def choose_links(nearest, object_of, rules, leader, most):
-    """Return the links that a level takes, at most so many, sorted: the verbs of :func:`reliac.algorithm.loop`."""
+def choose_links(nearest, object_of, rules, leader, most, longer=0):
+    """Return the links that a level takes, at most so many, sorted: the verbs of :func:`reliac.algorithm.loop`.
+
+    ``longer``: reliable links that are too long to be taken and are not among ``nearest``.
+    """
     links = reliable_links(nearest, object_of, rules.tie_factor)
-    count = smallest_share(links.distance, rules.alpha, rules.tie_factor)
+    count = smallest_share(links.distance, rules.alpha, rules.tie_factor, longer)
     count = within(links.distance[:count], rules.max_value)
     links = Links(links.p[:count], links.q[:count], links.distance[:count])
     if rules.level_out:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
+from ...input.graph import Graph
 from ...input.metrics import EUCLIDEAN, Squares, squares_of
 from ...input.objects import Distances, Vectors
 from ...input.problem import Problem
@@ -24,7 +25,7 @@ from ..compiled.formulas import euclidean_square
 from ..compiled.products import one_blas_thread
 from ..repeats import find_twins
 from .findings import Findings
-from .forest import Edges, Twins
+from .forest import Edges, Twins, as_edges
 from .given import edges_of_given, memory_of_given
 from .prim import edges_of_matrix
 
@@ -47,6 +48,8 @@ def spanning_edges(problem: Problem, threads: int, findings: Findings) -> tuple[
 
     ``findings``: what an earlier run found, and this one finds.
     """
+    if isinstance(problem.objects, Graph):  # nothing to find: the replay drops what is in no spanning tree
+        return as_edges(*problem.objects.edges()), None
     known = findings.noted()
     if known is None:
         known = _search_edges(problem, threads, findings)
@@ -101,6 +104,8 @@ def memory_of_edges(problem: Problem) -> int:
     """Estimate the bytes for finding the edges: a matrix only where there is no other way."""
     n = problem.n_objects
     objects = problem.objects
+    if isinstance(objects, Graph):
+        return 120 * objects.n_edges
     if isinstance(objects, Distances):
         return memory_of_given(n) + (8 * objects.matrix.size if n <= SMALL else 0)  # a copy
     if not isinstance(objects, Vectors) or objects.sparse or not squares_of(problem.metric):

@@ -1,7 +1,4 @@
-"""Graphs where points or distances are expected: recognised and explained, never read as points.
-
-Graphs themselves are not taken yet. What to use today is said here, and only here.
-"""
+"""Graphs where points or full distances are expected: recognised and explained, never read as points."""
 
 from __future__ import annotations
 
@@ -15,9 +12,6 @@ from numpy.typing import NDArray
 from ..errors import Message, explain, option
 from .numbers import is_frame
 
-#: What a run can take that a graph can be turned into.
-ALLOWED = "vectors, or distances of all pairs of objects with {}"
-
 #: Titles of two columns that name the ends of an edge, in small letters; the second kind only beside a score.
 ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 ENDS_OF_A_SCORE = (("a", "b"), ("i", "j"), ("u", "v"), ("left", "right"), ("id1", "id2"), ("id_1", "id_2"))
@@ -27,25 +21,26 @@ SCORES = ("score", "weight", "distance", "dist", "similarity", "sim", "length", 
 FEWEST_EDGES = 3
 
 
-def not_yet(given: str, step: str) -> Message:
-    """Say that a graph was given, and what to use today."""
-    return explain(f"{given}, and graphs are not taken yet", ALLOWED.format(option("metric", "precomputed")), step)
-
-
 # --- recognising them ---
 
 
 def refuse_graph(X: Any) -> None:
     """Refuse a graph of networkx or igraph."""
-    if not (hasattr(X, "nodes") and hasattr(X, "edges")) and not (hasattr(X, "vs") and hasattr(X, "es")):
+    if not is_graph(X) and not (hasattr(X, "vs") and hasattr(X, "es")):
         return
-    step = f"pass the distances of all pairs as a matrix, with {option('metric', 'precomputed')}"
-    if type(X).__module__.startswith("networkx"):
-        step = (
-            f"if path lengths are meant, pass networkx.floyd_warshall_numpy(G) with {option('metric', 'precomputed')}; "
-            "every pair needs a path"
-        )
-    raise TypeError(not_yet(f"X is a graph ({type(X).__module__.partition('.')[0]}.{type(X).__name__})", step))
+    step = f"write {option('metric', 'precomputed')} if the edges have distances"
+    if not is_graph(X):
+        step = "pass its edges to reliac.cluster_edges as (a, b, distance)"
+    raise TypeError(explain(f"X is a graph ({_full_name(X)})", "vectors, or a graph as distances", step))
+
+
+def is_graph(X: object) -> bool:
+    """Tell whether this is a networkx graph."""
+    return hasattr(X, "edges") and hasattr(X, "nodes")
+
+
+def _full_name(X: object) -> str:
+    return f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
 
 
 def refuse_adjacency(data: Any) -> None:
@@ -58,30 +53,24 @@ def refuse_adjacency(data: Any) -> None:
     if not entries.nnz or (entries != entries.T).nnz:
         return
     raise ValueError(
-        not_yet(
+        explain(
             f"X is a sparse matrix of shape {data.shape}, symmetric with an empty diagonal: it looks like the edges of "
             "a graph",
-            "if path lengths are meant, pass scipy.sparse.csgraph.shortest_path(X) with "
-            f"{option('metric', 'precomputed')}; if the rows really are vectors, append a constant column",
+            f"a graph as distances, with {option('metric', 'precomputed')}, or vectors",
+            f"write {option('metric', 'precomputed')} if the entries are distances; if the rows really are vectors, "
+            "append a constant column",
         )
     )
 
 
-def all_pairs_listed(data: Any) -> NDArray[Any]:
-    """Return a sparse matrix of distances as a plain one if it lists all pairs; refuse one that leaves some open."""
-    entries = data.tocoo()
+def lists_all_pairs(data: Any) -> bool:
+    """Tell whether a sparse matrix of distances lists every pair both ways: full, and sparse by accident."""
     rows, columns = data.shape
+    if rows != columns or data.nnz < rows * (rows - 1):
+        return False
+    entries = data.tocoo()
     off = entries.row != entries.col
-    listed = len(np.unique(entries.row[off].astype(np.int64) * columns + entries.col[off]))
-    if rows != columns or listed != rows * (rows - 1):
-        raise TypeError(
-            not_yet(
-                f"A sparse matrix of distances lists {listed:,} of {rows * (columns - 1):,} pairs: whether a missing "
-                "one means 0 or 'not linked' is not said",
-                "pass matrix.toarray() if missing means 0",
-            )
-        )
-    return np.asarray(data.toarray())
+    return bool(len(np.unique(entries.row[off].astype(np.int64) * columns + entries.col[off])) == rows * (rows - 1))
 
 
 def refuse_edges(data: NDArray[Any]) -> None:
@@ -119,10 +108,10 @@ def _are_counts(columns: list[list[Any]]) -> bool:
 
 
 def _edge_table(given: str) -> Message:
-    return not_yet(
+    return explain(
         f"{given}: two objects and a number in each row",
-        f"fill a square matrix with the distances of all pairs, and pass it with {option('metric', 'precomputed')}; if "
-        "the rows really are points, append a constant column",
+        "vectors, or distances of all pairs of objects",
+        "pass it to reliac.cluster_edges; if the rows really are points, append a constant column",
     )
 
 

@@ -1,0 +1,1 @@
+"""The engine for graphs: rows of edges that shrink as clusters join."""

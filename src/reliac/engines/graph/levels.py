@@ -1,0 +1,346 @@
+"""Levels on a graph: a level costs the edges of the clusters that it joins and of those that lose their nearest."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ...algorithm.links import Links
+from ..compiled.formulas import shares_of_parts
+from ..compiled.loading import bare_inside, compiled, inside
+from ..compiled.sets import top
+from ..compiled.sorting import some_of
+from ..compiled.step import choose_links, groups_of
+from .rows import SMALLEST, add_row, refresh, search, write_row
+
+# Clusters go by slot. ``rows.object_of`` gives the first object of each; where an order matters objects are compared.
+
+#: What the levels leave: links and, for the smallest distance, their ``pair`` of objects; the clusters ``searched`` at
+#: the last level; ``heap``: clusters by the distance of their nearest, where links are taken one at a time.
+Steps = namedtuple("Steps", "p q distance level pair searched heap heap_key counters")
+
+#: Places in Steps.counters.
+N_ALIVE, LEVEL, N_LINKS, N_SEARCHED, N_HEAP = range(5)
+
+
+# --- links one at a time (alpha = 0): a heap of clusters, smallest distance first, then the smallest object ---
+
+
+@bare_inside
+def before(rows, steps, a, b):
+    """Tell whether heap entry a comes before b."""
+    if steps.heap_key[a] != steps.heap_key[b]:
+        return steps.heap_key[a] < steps.heap_key[b]
+    return rows.object_of[steps.heap[a]] < rows.object_of[steps.heap[b]]
+
+
+@bare_inside
+def swap(steps, a, b):
+    """Exchange two entries of the heap."""
+    steps.heap[a], steps.heap[b] = steps.heap[b], steps.heap[a]
+    steps.heap_key[a], steps.heap_key[b] = steps.heap_key[b], steps.heap_key[a]
+
+
+@bare_inside
+def sink(rows, steps, a):
+    """Move an entry down to where it belongs."""
+    count = steps.counters[N_HEAP]
+    while True:
+        child = 2 * a + 1
+        if child >= count:
+            return
+        if child + 1 < count and before(rows, steps, child + 1, child):
+            child += 1
+        if not before(rows, steps, child, a):
+            return
+        swap(steps, a, child)
+        a = child
+
+
+@bare_inside
+def push(rows, steps, key, cluster):
+    """Enter a cluster by the distance of its nearest."""
+    a = steps.counters[N_HEAP]
+    steps.heap[a], steps.heap_key[a] = cluster, key
+    steps.counters[N_HEAP] = a + 1
+    while a and before(rows, steps, a, (a - 1) // 2):
+        swap(steps, a, (a - 1) // 2)
+        a = (a - 1) // 2
+
+
+@inside
+def refill(rows, steps):
+    """Drop entries that are out of date, where the heap is full of them."""
+    steps.counters[N_HEAP] = 0
+    for c in range(len(rows.leader)):
+        if rows.leader[c] == c and rows.best[c] < np.inf:
+            push(rows, steps, rows.best[c], c)
+
+
+@inside
+def smallest_link(rows, steps):
+    """Return the cluster with the smallest link of all, the first one by number; -1 if there is none."""
+    while steps.counters[N_HEAP]:
+        c, key = np.int64(steps.heap[0]), steps.heap_key[0]
+        if rows.leader[c] == c and rows.best[c] == key:
+            return c
+        last = steps.counters[N_HEAP] - 1
+        swap(steps, 0, last)
+        steps.counters[N_HEAP] = last
+        sink(rows, steps, 0)
+    return np.int64(-1)
+
+
+# --- the links of a level ---
+
+
+@inside
+def clusters_to_look_at(rows, steps, alpha, all_of_them):
+    """Return the clusters whose links may be taken: those just searched, or all; for the smallest link only its first.
+
+    With alpha = 1 a link between two clusters that were not searched was there at the level before, and was taken.
+    """
+    if alpha == 1.0 and not all_of_them:
+        return steps.searched[: steps.counters[N_SEARCHED]].copy()
+    if alpha == 0.0:
+        for k in range(steps.counters[N_SEARCHED]):
+            c = steps.searched[k]
+            if rows.best[c] < np.inf:
+                if steps.counters[N_HEAP] == len(steps.heap):
+                    refill(rows, steps)
+                    break
+                push(rows, steps, rows.best[c], c)
+        c = smallest_link(rows, steps)
+        return np.full(1 if c >= 0 else 0, c)
+    some, count = np.empty(steps.counters[N_ALIVE], np.int64), 0
+    for c in range(len(rows.leader)):
+        if rows.leader[c] == c:
+            some[count] = c
+            count += 1
+    return some
+
+
+@inside
+def with_room(values, count, more):
+    """Copy the first values into an array of more."""
+    result = np.empty(len(values) + more, values.dtype)
+    result[:count] = values[:count]
+    return result
+
+
+@inside
+def nearest_links(rows, room, steps, some, tie_factor, one):
+    """Return the links of some clusters that are as near as the nearest of both sides; some may come twice.
+
+    ``one``: a single link is wanted, that of the first cluster with its first nearest.
+    """
+    p, q, d, count = np.empty(2 * len(some), np.int64), np.empty(2 * len(some), np.int64), np.empty(2 * len(some)), 0
+    object_of = rows.object_of
+    best, stamp = rows.best, steps.counters[LEVEL] + 1
+    for c in some:
+        rows.looked[c] = stamp
+    for c in some:
+        if best[c] == np.inf:
+            continue
+        if one or not rows.tied[c]:
+            o = rows.nearest[c]
+            mutual = rows.nearest[o] == c  # then both have added up the same numbers, maybe in another order
+            if mutual or best[c] <= best[o] * tie_factor:
+                p[count], q[count] = (c, o) if object_of[c] < object_of[o] else (o, c)
+                d[count] = min(best[c], best[o]) if mutual else best[c]
+                count += 1
+            continue
+        length = refresh(rows, room, c)
+        search(rows, room, c, length, tie_factor)
+        bound = best[c] * tie_factor
+        if count + length > len(p):
+            more = len(p) + length
+            p, q, d = with_room(p, count, more), with_room(q, count, more), with_room(d, count, more)
+        for e in range(length):
+            o, value = np.int64(room.other[e]), room.stored[e]
+            told_by_o = o < c and rows.tied[o] and rows.looked[o] == stamp
+            if value <= bound and value <= best[o] * tie_factor and not told_by_o:
+                p[count], q[count] = (c, o) if object_of[c] < object_of[o] else (o, c)
+                d[count] = value
+                count += 1
+    return Links(p[:count], q[:count], d[:count])
+
+
+@inside
+def count_far_links(rows, room, some, tie_factor):
+    """Count the reliable links of length M: pairs without a link below M that have nothing nearer.
+
+    They are never taken, but are among the links of which a share is taken.
+    """
+    count, near = 0, 0
+    for c in some:
+        if rows.best[c] * tie_factor < rows.far:
+            continue
+        count += 1
+        if rows.best[c] == np.inf:
+            continue
+        length = refresh(rows, room, c)
+        search(rows, room, c, length, tie_factor)
+        for e in range(length):
+            o = np.int64(room.other[e])
+            near += o < c and room.stored[e] < np.inf and rows.best[o] * tie_factor >= rows.far
+    return count * (count - 1) // 2 - near
+
+
+@bare_inside
+def pair_between(rows, p, q):
+    """Return the two nearest objects of two clusters, i of p and j of q, as i * n + j."""
+    left, segment, found, smallest = rows.used[p], p, np.int64(-1), np.inf
+    while left > 0:
+        begin = rows.start[segment]
+        for k in range(begin, min(begin + left, rows.start[segment + 1])):
+            near = rows.stored[k] < smallest or (rows.stored[k] == smallest and rows.pair[k] < found)
+            if near and top(rows.leader, np.int64(rows.other[k])) == q:
+                found, smallest = rows.pair[k], rows.stored[k]
+        left -= rows.start[segment + 1] - begin
+        segment = rows.following[segment]
+    return found
+
+
+@inside
+def note_links(rows, steps, links):
+    """Write down the links of a level."""
+    for k in range(len(links.p)):
+        at = steps.counters[N_LINKS] + k
+        steps.p[at], steps.q[at] = rows.object_of[links.p[k]], rows.object_of[links.q[k]]
+        steps.distance[at] = links.distance[k]
+        steps.level[at] = steps.counters[LEVEL]
+        if rows.reduction == SMALLEST:
+            steps.pair[at] = pair_between(rows, links.p[k], links.q[k])
+    steps.counters[N_LINKS] += len(links.p)
+
+
+# --- joining ---
+
+
+@inside
+def weigh_parts(rows, parts, bounds):
+    """Set the weight of every group and, where parts count alike, the factor of every part."""
+    for g in range(len(bounds) - 1):
+        group = parts[bounds[g] : bounds[g + 1]]
+        if rows.scaled:
+            shares, total = shares_of_parts(some_of(rows.weight, group))
+            for k in range(len(group)):
+                rows.factor[group[k]] = shares[k]
+        else:
+            total = 0.0
+            for c in group:
+                total += rows.weight[c]
+        rows.weight[group[0]] = total
+        for c in group[1:]:
+            rows.leader[c] = group[0]
+
+
+@bare_inside
+def join_rows(rows, room, group):
+    """Put the rows of a group together, in ``room`` and in the segments of its first part; return the length."""
+    head, length = group[0], 0
+    room.number[0] += 1
+    for c in group:
+        length = add_row(rows, room, c, length, head)
+    for c in group[1:]:
+        rows.following[rows.last[head]], rows.last[head] = c, rows.last[c]
+    write_row(rows, room, head, length)
+    return length
+
+
+@inside
+def join_groups(rows, room, steps, parts, bounds, tie_factor):
+    """Join groups; search the new clusters and those that have lost their nearest. Returns how many entries were read.
+
+    Whoever had a part as its nearest is in the row of the new cluster. If that is as near as the part was it stays the
+    nearest: a join comes no closer.
+    """
+    groups, counters, read = len(bounds) - 1, steps.counters, 0
+    weigh_parts(rows, parts, bounds)
+    counters[N_SEARCHED] = groups
+    for g in range(groups):
+        steps.searched[g] = parts[bounds[g]]
+        rows.looked[parts[bounds[g]]] = -1  # new: not to be searched as one that has lost its nearest
+    for g in range(groups):
+        head = parts[bounds[g]]
+        length = join_rows(rows, room, parts[bounds[g] : bounds[g + 1]])
+        search(rows, room, head, length, tie_factor)
+        read += length
+        for e in range(length):
+            c = np.int64(room.other[e])
+            if rows.looked[c] == -1:
+                continue
+            lost = rows.best[c] < np.inf and top(rows.leader, rows.nearest[c]) == head
+            if room.stored[e] == rows.best[c] and not rows.scaled:
+                if lost or rows.object_of[head] < rows.object_of[rows.nearest[c]]:
+                    rows.nearest[c] = head
+            elif lost or rows.scaled:
+                rows.looked[c] = -1
+                steps.searched[counters[N_SEARCHED]] = c
+                counters[N_SEARCHED] += 1
+    for k in range(groups, counters[N_SEARCHED]):
+        c = steps.searched[k]
+        length = refresh(rows, room, c)
+        search(rows, room, c, length, tie_factor)
+        read += length
+    for k in range(counters[N_SEARCHED]):
+        rows.looked[steps.searched[k]] = 0
+    for c in parts:
+        rows.factor[c] = 1.0
+    counters[N_ALIVE] -= len(parts) - groups
+    return read
+
+
+@compiled
+def search_all(rows, room, steps, tie_factor):
+    """Search all clusters: how the levels begin."""
+    steps.counters[N_SEARCHED] = 0
+    for c in range(len(rows.leader)):
+        if rows.leader[c] == c:
+            search(rows, room, c, refresh(rows, room, c), tie_factor)
+            steps.searched[steps.counters[N_SEARCHED]] = c
+            steps.counters[N_SEARCHED] += 1
+
+
+@compiled
+def catch_up(rows, room, steps, parts, bounds):
+    """Join groups that were made before, without a search."""
+    weigh_parts(rows, parts, bounds)
+    for g in range(len(bounds) - 1):
+        join_rows(rows, room, parts[bounds[g] : bounds[g + 1]])
+        rows.looked[parts[bounds[g]]] = -1  # its row has seen the factors of this level
+    if rows.scaled:
+        for c in range(len(rows.leader)):
+            if rows.leader[c] == c and rows.looked[c] != -1:
+                refresh(rows, room, c)
+    for c in parts:
+        rows.factor[c], rows.looked[c] = 1.0, 0
+    steps.counters[N_ALIVE] -= len(parts) - len(bounds) + 1
+
+
+@compiled
+def advance(rows, room, steps, rules, sets, patience):
+    """Run levels until the rules say stop, or until about ``patience`` entries were read; tell whether all is done."""
+    counters, read, one = steps.counters, 0, rules.alpha == 0.0
+    while read <= patience:
+        left = counters[N_ALIVE] - rules.n_clusters
+        if left <= 0 or counters[LEVEL] >= rules.max_level:
+            return True
+        some = clusters_to_look_at(rows, steps, rules.alpha, False)
+        nearest = nearest_links(rows, room, steps, some, rules.tie_factor, one)
+        if len(nearest.p) == 0 and not one:  # before the end all are looked at: rounding may have hidden a link
+            some = clusters_to_look_at(rows, steps, rules.alpha, True)
+            nearest = nearest_links(rows, room, steps, some, rules.tie_factor, one)
+        longer = 0
+        if 0.0 < rules.alpha < 1.0 and rows.far < np.inf:
+            longer = count_far_links(rows, room, some, rules.tie_factor)
+        links = choose_links(nearest, rows.object_of, rules, sets, left, longer)
+        if len(links.p) == 0:
+            return True
+        counters[LEVEL] += 1
+        note_links(rows, steps, links)
+        parts, bounds = groups_of(links, rows.object_of, sets)
+        read += join_groups(rows, room, steps, parts, bounds, rules.tie_factor) + len(some)
+    return False

@@ -1,0 +1,331 @@
+"""Edge tables: whatever lists pairs of objects and their distances becomes a :class:`~reliac.input.graph.Graph`."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import explain, option, unknown_name
+from .graph import MISSING, Graph, both_directions
+from .misreadings import is_graph
+from .numbers import Names, is_sparse
+from .options import check_number
+
+logger = logging.getLogger("reliac")
+
+#: What settles two different distances of one pair.
+DUPLICATES = {"error": None, "min": np.minimum, "max": np.maximum, "mean": np.add}
+
+#: Titles that are understood where columns are not named.
+ENDS, VALUES = ("a", "b"), {False: "distance", True: "similarity"}
+
+#: Attributes of a networkx edge that are read as its distance, the first that is there.
+ATTRIBUTES = ("distance", "weight")
+
+
+class EdgeTable(NamedTuple):
+    """Three columns as a user gave them, and the objects if these are known."""
+
+    a: NDArray[Any]
+    b: NDArray[Any]
+    value: NDArray[Any]
+    objects: Any = None
+
+
+def make_graph(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    objects: Any = None,
+    similarity: bool = False,
+    duplicates: str = "error",
+    missing: float | str = "far",
+) -> Graph:
+    """Check an edge table from any source, and return it as a graph; the options are those of ``cluster_edges``."""
+    missing = check_missing(missing)
+    if duplicates not in DUPLICATES:
+        raise ValueError(unknown_name("duplicates", duplicates, DUPLICATES))
+    table = read_edges(source, columns, similarity)
+    value = _check_values(table, similarity)
+    p, q, names, n = number_objects(table, table.objects if objects is None else objects)
+    if not n:
+        raise ValueError(explain("An edge table without a row", "one edge or more", "list the objects with objects="))
+    loops = p == q
+    if loops.any():
+        logger.warning("%d edges from an object to itself were dropped", int(loops.sum()))
+        p, q, value = p[~loops], q[~loops], value[~loops]
+    p, q, value = _each_once(np.minimum(p, q), np.maximum(p, q), value, n, duplicates, names)
+    return Graph(*both_directions(p, q, value, n), missing=missing, names=names)
+
+
+def check_missing(missing: Any) -> float | str:
+    """Return what pairs without an edge mean: one of the words, or a distance."""
+    if isinstance(missing, str):
+        if missing not in MISSING:
+            raise ValueError(unknown_name("missing", missing, MISSING))
+        return missing
+    return check_number("missing", missing, 0.0, np.inf, "give the distance of pairs without an edge")
+
+
+# --- from where ---
+
+
+def read_edges(source: Any, columns: Sequence[str] | None, similarity: bool) -> EdgeTable:
+    """Return the columns of an edge table: arrays, a frame, an Arrow table, a sparse matrix, a graph, or a file."""
+    if is_sparse(source):
+        return _from_sparse(source)
+    if is_graph(source):
+        return _from_networkx(source)
+    if isinstance(source, (str, os.PathLike)):
+        source = _read_file(source)
+    titles = getattr(source, "column_names", None) or getattr(source, "columns", None)
+    if titles is not None:
+        return _from_frame(source, [str(title) for title in titles], columns, similarity)
+    return _from_arrays(source)
+
+
+def _from_sparse(matrix: Any) -> EdgeTable:
+    """Return the stored entries of a square sparse matrix; an entry of zero that is stored is a distance of zero."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            explain(
+                f"A sparse matrix of shape {matrix.shape} as a graph",
+                "a square one: entry (i, j) is the distance of objects i and j",
+                "leave metric='precomputed' out if the rows are vectors",
+            )
+        )
+    coo = matrix.tocoo()
+    return EdgeTable(coo.row, coo.col, coo.data, range(matrix.shape[0]))
+
+
+def _from_networkx(graph: Any) -> EdgeTable:
+    """Return the edges of a networkx graph, with the attribute ``distance`` or else ``weight``."""
+    if graph.is_directed():
+        raise ValueError(
+            explain("A directed graph", "an undirected one", "pass graph.to_undirected(), or an edge table")
+        )
+    edges = list(graph.edges(data=True))
+    found = [name for name in ATTRIBUTES if edges and name in edges[0][2]]
+    if edges and not found:
+        raise ValueError(
+            explain(
+                f"Edges without distances: the first has the attributes {sorted(edges[0][2])}",
+                "edges with an attribute 'distance' or 'weight'",
+                "set one of them",
+            )
+        )
+    value = np.array([data.get(found[0], np.nan) for _, _, data in edges] if edges else [], np.float64)
+    ends = [[edge[side] for edge in edges] for side in range(2)]
+    return EdgeTable(_as_labels(ends[0]), _as_labels(ends[1]), value, list(graph.nodes))
+
+
+def _as_labels(values: list[Any]) -> NDArray[Any]:
+    """Return labels as an array, objects where they are of several types."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int} or kinds <= {str}:
+        return np.array(values)
+    labels = np.empty(len(values), object)
+    labels[:] = values
+    return labels
+
+
+def _read_file(path: str | os.PathLike[str]) -> Any:
+    """Read a Parquet or CSV file as an Arrow table."""
+    name = os.fspath(path).lower()
+    if not name.endswith((".parquet", ".pq", ".csv", ".tsv")):
+        raise ValueError(
+            explain(f"An edge table in {os.fspath(path)!r}", "a .parquet, .csv or .tsv file", "convert the file")
+        )
+    try:
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ImportError:
+        raise ModuleNotFoundError(
+            explain("Edge tables in files need pyarrow", "an environment with it", "pip install pyarrow")
+        ) from None
+    try:
+        if name.endswith((".parquet", ".pq")):
+            return pyarrow.parquet.read_table(path)
+        options = pyarrow.csv.ParseOptions(delimiter="\t" if name.endswith(".tsv") else ",")
+        return pyarrow.csv.read_csv(os.fspath(path), parse_options=options)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(
+            explain(
+                f"{os.fspath(path)!r} is no table: {error}",
+                "a file with columns a, b and distance",
+                "check the last rows: the file may end in the middle of one",
+            )
+        ) from None
+
+
+def _from_frame(frame: Any, titles: list[str], columns: Sequence[str] | None, similarity: bool) -> EdgeTable:
+    """Return three columns of a frame or an Arrow table, by their names."""
+    wanted = list(columns) if columns is not None else [*ENDS, VALUES[similarity]]
+    absent = [name for name in wanted if name not in titles]
+    if absent or len(wanted) != 3:
+        raise ValueError(
+            explain(
+                f"An edge table with columns {', '.join(titles)}",
+                f"columns {', '.join(wanted)}" if len(wanted) == 3 else "the names of three columns",
+                "name the two ends and the distance with columns=(a, b, distance)",
+            )
+        )
+    return EdgeTable(*(_column(frame[name]) for name in wanted))
+
+
+def _column(column: Any) -> NDArray[Any]:
+    """Return a column of a frame as an array; a missing value becomes NaN or None."""
+    return np.asarray(column.to_numpy())
+
+
+def _from_arrays(source: Any) -> EdgeTable:
+    """Return three arrays of the same length, or the columns of one array."""
+    if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[1] == 3:
+        ends = source[:, :2]
+        if source.dtype.kind == "f" and (ends == np.floor(ends)).all():
+            ends = ends.astype(np.int64)
+        return EdgeTable(ends[:, 0], ends[:, 1], source[:, 2])
+    if isinstance(source, (tuple, list)) and len(source) == 3:
+        a, b, value = (np.asarray(column) for column in source)
+        if a.ndim == b.ndim == value.ndim == 1 and len(a) == len(b) == len(value):
+            return EdgeTable(a, b, value)
+    raise TypeError(
+        explain(
+            f"An edge table as {type(source).__name__}",
+            "three arrays (a, b, distance) of one length, a frame, an Arrow table, a file, a sparse matrix or a graph",
+            "pass (a, b, distance)",
+        )
+    )
+
+
+# --- checks ---
+
+
+def _check_values(table: EdgeTable, similarity: bool) -> NDArray[Any]:
+    """Return distances as floats; similarities become the largest of them minus each."""
+    try:
+        value = np.asarray(table.value)
+        value = value if value.dtype in (np.float32, np.float64) else value.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            explain("Distances that are no numbers", "one number for every edge", "check the third column")
+        ) from None
+    bad = np.flatnonzero(~np.isfinite(value))
+    if not len(bad) and not similarity:
+        bad = np.flatnonzero(value < 0)
+    if len(bad):
+        row = int(bad[0])
+        raise ValueError(
+            explain(
+                f"Row {row} of the edge table has the {VALUES[similarity]} {value[row]}",
+                "finite numbers" if similarity else "finite numbers of at least 0",
+                "drop the row: a pair that is not listed needs no number",
+            )
+        )
+    return value.max(initial=0.0) - value if similarity else value
+
+
+def number_objects(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArray[Any], Names | None, int]:
+    """Number the objects at the ends of edges; return the ends as numbers, the objects' names and their count."""
+    for side, ends in enumerate((table.a, table.b)):
+        empty = np.flatnonzero(_is_missing(ends))
+        if len(empty):
+            raise ValueError(
+                explain(
+                    f"Row {int(empty[0])} of the edge table has no {('first', 'second')[side]} object",
+                    "two objects for every edge",
+                    "drop the row",
+                )
+            )
+    if table.a.dtype.kind in "iu" and table.b.dtype.kind in "iu":
+        return _number_integers(table, objects)
+    return _number_labels(table, objects)
+
+
+def _is_missing(ends: NDArray[Any]) -> NDArray[np.bool_]:
+    if ends.dtype.kind == "f":
+        return np.asarray(np.isnan(ends))
+    if ends.dtype.kind == "O":
+        return np.array([end is None or end != end for end in ends], dtype=bool)
+    return np.zeros(len(ends), dtype=bool)
+
+
+def _number_integers(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArray[Any], Names | None, int]:
+    """Take whole numbers as they are where they count the objects; others are names."""
+    a, b = table.a.astype(np.int64, copy=False), table.b.astype(np.int64, copy=False)
+    if isinstance(objects, range) and objects.start == 0 and objects.step == 1:
+        low, high = min(a.min(initial=0), b.min(initial=0)), max(a.max(initial=-1), b.max(initial=-1))
+        if low < 0 or high >= len(objects):
+            raise ValueError(
+                explain(f"Objects {low} to {high}", f"0 to {len(objects) - 1}", "list all objects with objects=")
+            )
+        return a, b, None, len(objects)
+    if objects is None:
+        low, high = min(a.min(initial=0), b.min(initial=0)), max(a.max(initial=-1), b.max(initial=-1))
+        if low == 0 and high < 4 * len(a) + 16:
+            present = np.zeros(high + 1, bool)
+            present[a] = present[b] = True
+            if present.all():
+                return a, b, None, int(high) + 1
+        every, numbers = np.unique(np.concatenate((a, b)), return_inverse=True)
+        return numbers[: len(a)], numbers[len(a) :], every.astype(np.str_), len(every)
+    return _number_labels(table, objects)
+
+
+def _number_labels(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArray[Any], Names | None, int]:
+    """Number labels of any type in the order of ``objects``, or in their own order."""
+    ends = [table.a.tolist(), table.b.tolist()]
+    if objects is None:
+        seen = set(ends[0]) | set(ends[1])
+        listed = sorted(seen, key=lambda label: (str(type(label)), label))
+    else:
+        listed = objects.tolist() if isinstance(objects, np.ndarray) else list(objects)
+    number = {label: place for place, label in enumerate(listed)}
+    if len(number) != len(listed):
+        raise ValueError(explain("objects= lists an object twice", "every object once", "drop one of the two"))
+    for side in range(2):
+        unknown = next((row for row, label in enumerate(ends[side]) if label not in number), None)
+        if unknown is not None:
+            raise ValueError(
+                explain(
+                    f"Row {unknown} of the edge table names {ends[side][unknown]!r}",
+                    "the objects in objects=",
+                    "add it there, or leave objects= out",
+                )
+            )
+    p, q = (np.array([number[label] for label in side], np.int64) for side in ends)
+    return p, q, np.array([str(label) for label in listed], np.str_), len(listed)
+
+
+def _each_once(
+    p: NDArray[Any], q: NDArray[Any], value: NDArray[Any], n: int, duplicates: str, names: Names | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Sort edges, and settle pairs that are listed more than once."""
+    key = p.astype(np.int64) * n + q
+    if (key[1:] > key[:-1]).all():
+        return p, q, value
+    order = np.argsort(key, kind="stable")
+    key, value = key[order], value[order]
+    first = np.r_[True, key[1:] != key[:-1]] if len(key) else np.zeros(0, bool)
+    starts = np.flatnonzero(first)
+    if len(starts) < len(key):
+        reduction, differ = DUPLICATES[duplicates], np.flatnonzero(~first[1:] & (value[1:] != value[:-1]))
+        if reduction is None and len(differ):
+            i, j = divmod(int(key[differ[0]]), n)
+            pair = (i, j) if names is None else (str(names[i]), str(names[j]))
+            raise ValueError(
+                explain(
+                    f"The pair {pair} has the distances {value[differ[0]]} and {value[differ[0] + 1]}",
+                    "one distance for a pair",
+                    f"settle it with {option('duplicates', 'min')}, 'max' or 'mean'",
+                )
+            )
+        settled = (reduction or np.minimum).reduceat(value, starts)
+        value = settled / np.diff(np.append(starts, len(key))) if duplicates == "mean" else settled
+        key = key[starts]
+    return key // n, key % n, value

@@ -1,0 +1,248 @@
+"""The third kind of input: a graph. Only listed pairs, its edges, have a distance.
+
+What a pair without an edge means is said by ``missing``:
+
+* "far": it is farther than every edge. The tree is that of the matrix in which missing pairs have one far distance M,
+  cut below M. Where distances are added up (average, weighted) M is the largest edge unless a number is given; where
+  they are only compared (single, complete) no number is needed.
+* "ignore": only listed pairs count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithm.criteria import CRITERIA, Criterion
+from ..errors import explain, option
+from .fingerprints import exact_fingerprint
+from .metrics import MetricLike
+from .objects import Objects
+from .overflow import check_sums
+
+if TYPE_CHECKING:
+    from typing import Self
+
+#: What ``missing`` may be, besides a number.
+MISSING = ("far", "ignore")
+
+#: Of more edges than this evenly spaced ones are hashed.
+EDGES_HASHED = 2**18
+
+#: The criteria whose distances follow from those of listed pairs alone.
+ON_GRAPHS = tuple(name for name, row in CRITERIA.items() if not row.geometric)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph(Objects):
+    """Listed pairs and their distances, as a symmetric CSR matrix: both directions of every edge, columns sorted."""
+
+    starts: NDArray[np.int64]  # (n + 1,): where the edges of each object begin
+    ends: NDArray[np.int32]  # (2 m,): the other object of each
+    distances: NDArray[Any]  # (2 m,): float32 or float64
+    missing: float | str = field(default="far", kw_only=True)  # "far", "ignore", or the far distance
+
+    may_end_in_forest: ClassVar[bool] = True
+    how_to_fit: ClassVar[str] = "drop long edges, or cluster the components one by one"
+
+    @property
+    def n(self) -> int:
+        """The number of objects."""
+        return len(self.starts) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """The number of listed pairs."""
+        return len(self.ends) // 2
+
+    @property
+    def number_type(self) -> str:
+        """Empty: engines convert distances to float64 sums before compiled code reads them."""
+        return ""
+
+    @property
+    def largest(self) -> float:
+        """The largest distance of an edge; 0 without edges."""
+        return float(self.distances.max(initial=0.0))
+
+    @property
+    def engines(self) -> tuple[str, ...] | None:
+        """Those for graphs; and the plain one where missing pairs have a distance."""
+        return ("graph", "spanning") if self.missing == "ignore" else ("graph", "spanning", "literal")
+
+    def far(self, criterion: Criterion) -> float:
+        """Return the distance M of missing pairs; infinite where distances are only compared."""
+        if self.missing == "ignore" or criterion.reduction is not np.add:
+            return math.inf
+        return self.largest if self.missing == "far" else float(self.missing)
+
+    def longest(self, criterion: Criterion) -> float:
+        """Return the largest distance below M: links as long as M say nothing."""
+        far = self.far(criterion)
+        return far if math.isinf(far) else float(np.nextafter(far, -math.inf))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What missing pairs mean."""
+        return {"missing": self.missing}
+
+    @property
+    def n_components(self) -> int:
+        """The number of connected components."""
+        return int(self.components().max(initial=-1)) + 1
+
+    def root_distance(self, criterion: Criterion) -> float:
+        """Return the distance at which what is left may be joined: M, or the largest edge."""
+        far = self.far(criterion)
+        return self.largest if math.isinf(far) else far
+
+    def check_count(self, n_clusters: int) -> None:
+        """Refuse fewer clusters than connected components."""
+        if n_clusters < self.n_components:
+            raise ValueError(
+                explain(
+                    f"{option('n_clusters', n_clusters)} for a graph of {self.n_components} connected components",
+                    f"{self.n_components} to {self.n} clusters",
+                    "ask for more, or let cluster_edges(..., join_components=True) join the components at the end",
+                )
+            )
+
+    def edges(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[Any]]:
+        """Return every edge once: its two objects, the smaller first, and its distance."""
+        p = np.repeat(np.arange(self.n), np.diff(self.starts))
+        once = p < self.ends
+        return p[once], self.ends[once], self.distances[once]
+
+    def components(self) -> NDArray[np.int32]:
+        """Number the connected components: the same number for objects that a path of edges joins."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        graph = csr_array((np.ones(len(self.ends), np.int8), self.ends, self.starts), shape=(self.n, self.n))
+        labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
+        return labels
+
+    def subset(self, objects: NDArray[np.intp]) -> Self:
+        """Return the edges between some objects, with their names."""
+        number = np.full(self.n, -1, np.int32)
+        number[objects] = np.arange(len(objects), dtype=np.int32)
+        p, q, distance = self.edges()
+        kept = np.flatnonzero((number[p] >= 0) & (number[q] >= 0))
+        low, high = np.minimum(number[p[kept]], number[q[kept]]), np.maximum(number[p[kept]], number[q[kept]])
+        order = np.argsort(low.astype(np.int64) * len(objects) + high)
+        edges = low[order], high[order], distance[kept[order]]
+        starts, ends, distances = both_directions(*edges, len(objects))
+        names = None if self.names is None else self.names[objects]
+        return replace(self, starts=starts, ends=ends, distances=distances, names=names)
+
+    def made_up(self, count: int) -> Self:
+        """Return a chain."""
+        p = np.arange(count - 1)
+        starts, ends, distances = both_directions(p, p + 1, p + 1.0, count)
+        return replace(self, starts=starts, ends=ends, distances=distances, names=None)
+
+    def data_fingerprint(self) -> str:
+        """Return a hash of what missing pairs mean and of evenly spaced edges; cheap beside any run."""
+        some = slice(None, None, max(1, len(self.ends) // EDGES_HASHED))
+        size = (str(self.missing), self.n, len(self.ends))
+        return exact_fingerprint(size, self.ends[some], self.distances[some].astype(np.float64) + 0.0)
+
+    def exact_fingerprint(self, options: object, *more: NDArray[Any]) -> str:
+        """Return a hash of options, of further arrays, and of every byte of the edges."""
+        edges = (self.starts, self.ends, self.distances.astype(np.float64) + 0.0)
+        return exact_fingerprint((options, str(self.missing)), *more, *edges)
+
+    def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
+        """Return the completed matrix: missing pairs are at M."""
+        if self.missing == "ignore":
+            raise ValueError(
+                explain(
+                    f"{option('missing', 'ignore')}: pairs without an edge have no distance",
+                    "the graph engine",
+                    f"use {option('engine', 'graph')}",
+                )
+            )
+        square = np.full((self.n, self.n), self.far(criterion))
+        square[np.repeat(np.arange(self.n), np.diff(self.starts)), self.ends] = self.distances
+        np.fill_diagonal(square, 0.0)
+        return square
+
+    def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
+        """Refuse: not all pairs have a distance."""
+        raise ValueError(
+            explain("A graph lists some pairs only", "distances of all pairs", "pass vectors or a full matrix")
+        )
+
+    def is_bounded(self, metric: MetricLike) -> bool:
+        """Tell that the largest distance is known."""
+        return True
+
+    def check_range(self, criterion: Criterion, metric: MetricLike, weights: NDArray[np.float64]) -> None:
+        """Refuse criteria that need points, and sums beyond float64."""
+        if criterion.geometric:
+            raise ValueError(
+                explain(
+                    f"{option('criterion', criterion.name)} on a graph: this criterion compares points in space",
+                    f"criteria {', '.join(ON_GRAPHS)}",
+                    f"use {option('criterion', 'average')}, or pass vectors and the graph as connectivity",
+                )
+            )
+        far = self.far(criterion)
+        if far < self.largest:
+            raise ValueError(
+                explain(
+                    f"{option('missing', self.missing)} with edges up to {self.largest:g}",
+                    "a distance of missing pairs that no edge exceeds",
+                    f"give a number of at least {self.largest:g}, or drop longer edges with max_distance",
+                )
+            )
+        if criterion.reduction is np.add and len(self.distances):
+            check_sums(criterion, metric, weights, self.largest if math.isinf(far) else far, "the largest edge")
+
+    def warn_if_unfit(self, criterion: Criterion, stacklevel: int) -> None:
+        """Stay silent."""
+
+    def are_points(self, metric: MetricLike) -> bool:
+        """Tell that there is no table of points."""
+        return False
+
+    def equal_at_zero(self, metric: MetricLike) -> bool:
+        """Tell that nothing makes given distances consistent."""
+        return False
+
+
+def meanings() -> str:
+    """Return what the distance of two clusters is, for every criterion and meaning: the table of docs/graphs.md."""
+    cells: dict[np.ufunc, tuple[str, str]] = {
+        np.minimum: ("the smallest edge between the two", "the same"),
+        np.maximum: ("the largest edge if all pairs are edges, else they are not joined", "the largest edge"),
+        np.add: ("(sum of edges + M * missing pairs) / all pairs", "sum of edges / number of edges"),
+    }
+    lines = ['| criterion | `missing="far"` | `missing="ignore"` |', "|---|---|---|"]
+    for name in ON_GRAPHS:
+        row = CRITERIA[name]
+        alike = ", every part of a cluster counting alike" if row.equal_parts else ""
+        lines.append(f"| {name} | " + " | ".join(cell + alike for cell in cells[row.reduction]) + " |")
+    return "\n".join(lines)
+
+
+def both_directions(
+    p: NDArray[Any], q: NDArray[Any], distance: NDArray[Any], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Return edges p < q, sorted by p and q, each once, as a symmetric CSR matrix: starts, ends and distances. O(m)."""
+    from scipy.sparse import csr_array
+
+    starts = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(p, minlength=n), out=starts[1:])
+    later = csr_array((distance, q.astype(np.int32, copy=False), starts), shape=(n, n))
+    earlier = later.T.tocsr()  # columns come out sorted
+    all_starts = starts + earlier.indptr
+    ends, distances = np.empty(2 * len(q), np.int32), np.empty(2 * len(q), distance.dtype)
+    for half, first in ((earlier, all_starts[:-1]), (later, all_starts[:-1] + np.diff(earlier.indptr))):
+        places = np.arange(len(q)) + np.repeat(first - half.indptr[:-1], np.diff(half.indptr))
+        ends[places], distances[places] = half.indices, half.data
+    return all_starts, ends, distances

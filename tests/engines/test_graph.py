@@ -1,0 +1,163 @@
+"""Graphs: the tree of the completed matrix, the definition that ignores missing pairs, and every order of edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reliac
+from graphs import GRAPHS, Edges, ignoring_missing, random_edges
+from problems import ALPHAS
+from reliac.engines.graph import engine as graph_engine
+
+CRITERIA = ("single", "complete", "average", "weighted")
+
+
+def run(n: int, edges: Edges, criterion: str, engine: str = "graph", **options: Any) -> reliac.ClusterTree:
+    return reliac.cluster_edges(edges, criterion, objects=range(n), engine=engine, **options)
+
+
+def same(a: reliac.ClusterTree, b: reliac.ClusterTree) -> bool:
+    pairs = (a.object_pairs is None) == (b.object_pairs is None) and (
+        a.object_pairs is None or np.array_equal(a.object_pairs, b.object_pairs)
+    )
+    return np.array_equal(a.links, b.links) and pairs
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_tree_is_that_of_the_completed_matrix_bit_for_bit(name: str, criterion: str) -> None:
+    n, edges = GRAPHS[name]
+    for missing in ("far", float(edges[2].max()) + 3.0):
+        for alpha in ALPHAS:
+            for tolerance in (0.0, 0.3):
+                options = {"missing": missing, "alpha": alpha, "tie_tolerance": tolerance}
+                assert same(
+                    run(n, edges, criterion, **options), run(n, edges, criterion, engine="literal", **options)
+                ), options
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_completed_matrix_given_as_a_matrix_and_cut_below_m_has_the_same_tree(criterion: str) -> None:
+    n, edges = GRAPHS["tied"]
+    far = 9.0
+    matrix = np.full((n, n), far)
+    matrix[edges[0], edges[1]] = matrix[edges[1], edges[0]] = edges[2]
+    np.fill_diagonal(matrix, 0.0)
+    expected = reliac.cluster(
+        matrix, criterion, metric="precomputed", max_distance=float(np.nextafter(far, 0)), engine="literal"
+    )
+    tree = run(n, edges, criterion, missing=far)
+    assert np.array_equal(tree.links, expected.links)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_complete_graph_has_the_tree_of_its_matrix(criterion: str) -> None:
+    n = 30
+    p, q = np.triu_indices(n, 1)
+    distance = np.random.default_rng(0).integers(1, 50, len(p)).astype(float)
+    expected = reliac.cluster(distance, criterion, metric="precomputed", engine="literal")
+    for missing in ("ignore", 60.0):
+        assert same(run(n, (p, q, distance), criterion, missing=missing), expected)
+
+
+@pytest.mark.parametrize("criterion", ["single", "complete", "average"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_missing_pairs_that_are_ignored_do_not_count(name: str, criterion: str) -> None:
+    n, edges = GRAPHS[name]
+    if len(edges[0]) > 300:
+        pytest.skip("the definition takes long here")
+    for alpha in (0.0, 0.3, 1.0):
+        tree = run(n, edges, criterion, missing="ignore", alpha=alpha)
+        expected = ignoring_missing(n, edges, criterion, alpha)
+        found = {}
+        for level in range(1, tree.n_levels + 1):
+            before = {frozenset(c.tolist()) for c in tree.clusters(level - 1)}
+            for made in {frozenset(c.tolist()) for c in tree.clusters(level)} - before:
+                found[level, made] = True
+        assert set(found) == {(level, objects) for level, objects, _ in expected}, alpha
+        assert np.allclose(
+            np.unique(tree.links["distance"]), np.unique([float(height) for _, _, height in expected]), rtol=1e-15
+        )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("missing", ["far", "ignore"])
+def test_rows_and_edges_in_any_order_give_the_same_tree(criterion: str, missing: str) -> None:
+    n, (p, q, d) = GRAPHS["tied"]
+    tree = run(n, (p, q, d), criterion, missing=missing)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        order, turned = rng.permutation(len(p)), rng.random(len(p)) < 0.5
+        a, b = np.where(turned, q, p)[order], np.where(turned, p, q)[order]
+        assert same(run(n, (a, b, d[order]), criterion, missing=missing), tree)
+        number = rng.permutation(n)
+        other = run(n, (number[p], number[q], d), criterion, missing=missing)
+        for level in range(tree.n_levels + 1):
+            clusters = {frozenset(number[c].tolist()) for c in tree.clusters(level)}
+            assert clusters == {frozenset(c.tolist()) for c in other.clusters(level)}
+
+
+def test_objects_of_a_large_graph_are_numbered_anew_without_changing_the_tree(monkeypatch: Any) -> None:
+    n, edges = GRAPHS["tied"]
+    for criterion in CRITERIA:
+        for alpha in ALPHAS:
+            expected = run(n, edges, criterion, alpha=alpha)
+            monkeypatch.setattr(graph_engine, "WORTH_AN_ORDER", 1)
+            assert same(run(n, edges, criterion, alpha=alpha), expected)
+            monkeypatch.undo()
+
+
+@pytest.mark.parametrize("name", ["tied", "split", "grid", "chain"])
+def test_single_is_replayed_on_spanning_trees_with_the_same_links_and_pairs(name: str) -> None:
+    n, edges = GRAPHS[name]
+    for alpha in ALPHAS:
+        for missing in ("far", "ignore"):
+            options = {"alpha": alpha, "missing": missing}
+            assert same(run(n, edges, "single", engine="spanning", **options), run(n, edges, "single", **options))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 14), st.integers(1, 40), st.integers(2, 6), st.integers(0, 10**6), st.sampled_from(ALPHAS),
+    st.sampled_from(CRITERIA), st.integers(0, 3),
+)  # fmt: skip
+def test_any_graph_has_the_tree_of_its_completed_matrix(
+    n: int, m: int, largest: int, seed: int, alpha: float, criterion: str, more: int
+) -> None:
+    edges = random_edges(n, m, largest, seed)
+    missing = float(edges[2].max(initial=1.0)) + more
+    options = {"alpha": alpha, "missing": missing}
+    assert same(run(n, edges, criterion, **options), run(n, edges, criterion, engine="literal", **options))
+
+
+def test_early_stopping_and_developing_give_the_whole_tree() -> None:
+    n, edges = GRAPHS["thick"]
+    for criterion in CRITERIA:
+        whole = run(n, edges, criterion, missing="ignore")
+        part = run(n, edges, criterion, missing="ignore", max_level=2)
+        assert part.n_levels == 2
+        assert np.array_equal(part.develop().links, whole.links)
+
+
+def test_weights_stand_for_objects_that_have_joined_already() -> None:
+    n, edges = GRAPHS["distinct"]
+    weights = np.random.default_rng(1).integers(1, 4, n)
+    options = {"weights": weights, "missing": 2.0e6}
+    assert same(run(n, edges, "average", **options), run(n, edges, "average", engine="literal", **options))
+
+
+def test_two_runs_of_float_distances_agree_with_the_completed_matrix_up_to_rounding() -> None:
+    rng = np.random.default_rng(3)
+    n = 300
+    p, q, _ = random_edges(n, 3000, 5, 6)
+    distance = rng.random(len(p)) + 0.1
+    for criterion in ("average", "weighted", "complete"):
+        a = run(n, (p, q, distance), criterion, missing=2.0)
+        b = run(n, (p, q, distance), criterion, missing=2.0, engine="literal")
+        assert np.array_equal(a.links[["left", "right", "level"]], b.links[["left", "right", "level"]])
+        assert np.allclose(a.links["distance"], b.links["distance"], rtol=1e-13)

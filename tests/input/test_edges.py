@@ -1,0 +1,176 @@
+"""Edge tables: every source gives the same graph, and what is wrong with one is said with its row."""
+
+from __future__ import annotations
+
+import doctest
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+
+import reliac
+from reliac.input.graph import meanings
+
+A, B, DISTANCE = ["x", "y", "u", "x"], ["y", "z", "v", "z"], [1.0, 2.0, 1.0, 3.0]
+
+
+def clusters(tree: reliac.ClusterTree) -> list[list[str]]:
+    return [cluster.tolist() for cluster in tree.clusters(named=True)]
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    from pyarrow import csv, parquet
+
+    table = arrow.table({"a": A, "b": B, "distance": DISTANCE})
+    parquet.write_table(table, folder / "edges.parquet")
+    csv.write_csv(table, folder / "edges.csv")
+    return {
+        "arrays": (A, B, DISTANCE),
+        "pandas": pandas.DataFrame({"a": A, "b": B, "distance": DISTANCE}),
+        "polars": polars.DataFrame({"a": A, "b": B, "distance": DISTANCE}),
+        "arrow": table,
+        "parquet": folder / "edges.parquet",
+        "csv": str(folder / "edges.csv"),
+    }
+
+
+def test_every_source_of_an_edge_table_gives_the_same_tree(tmp_path: Path) -> None:
+    for name, source in sources(tmp_path).items():
+        tree = reliac.cluster_edges(source, "single")
+        assert clusters(tree) == [["u", "v"], ["x", "y", "z"]], name
+        assert tree.n_components == 2
+        assert tree.links["distance"].tolist() == [1.0, 1.0, 2.0], name
+
+
+def test_a_sparse_matrix_of_distances_is_a_graph_and_a_stored_zero_is_a_distance() -> None:
+    p, q, d = np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0.0, 2.0, 1.0])
+    upper = coo_array((d, (p, q)), shape=(6, 6))
+    both = csr_array((np.r_[d, d], (np.r_[p, q], np.r_[q, p])), shape=(6, 6))
+    for matrix in (upper, both):
+        tree = reliac.cluster(matrix, "single", metric="precomputed")
+        assert [cluster.tolist() for cluster in tree.clusters()] == [[0, 1, 2], [3, 4], [5]]
+        assert tree.links["distance"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_networkx_graph_keeps_its_nodes_as_names() -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_node("alone")
+    graph.add_weighted_edges_from(zip(A, B, DISTANCE, strict=True))
+    tree = reliac.cluster(graph, "single", metric="precomputed")
+    assert sorted(map(sorted, clusters(tree))) == [["alone"], ["u", "v"], ["x", "y", "z"]]
+
+
+def test_objects_without_an_edge_can_be_listed() -> None:
+    tree = reliac.cluster_edges((A, B, DISTANCE), "single", objects=["w", "x", "y", "z", "u", "v"])
+    assert clusters(tree) == [["w"], ["x", "y", "z"], ["u", "v"]]
+    with pytest.raises(ValueError, match=r"Row 0 .*'x'.* Next: add it there"):
+        reliac.cluster_edges((A, B, DISTANCE), objects=["y", "z"])
+
+
+def test_any_integers_name_objects() -> None:
+    tree = reliac.cluster_edges(([10**12, -5], [-5, 7], [1.0, 2.0]), "single")
+    assert tree.object_names.tolist() == ["-5", "7", "1000000000000"]
+
+
+def test_similarities_become_distances_from_the_largest() -> None:
+    tree = reliac.cluster_edges(([0, 1], [1, 2], [0.9, 0.4]), "single", similarity=True)
+    assert tree.links["distance"].tolist() == [0.0, 0.5]
+
+
+def test_both_directions_of_an_edge_may_be_given_and_loops_are_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "reliac"):
+        tree = reliac.cluster_edges(([0, 1, 2, 1], [1, 0, 2, 2], [1.0, 1.0, 5.0, 3.0]), "single")
+    assert tree.links["distance"].tolist() == [1.0, 3.0]
+    assert "1 edges from an object to itself were dropped" in caplog.text
+
+
+def test_two_distances_of_one_pair_are_settled_by_a_rule_or_refused() -> None:
+    edges = (["p", "q"], ["q", "p"], [1.0, 3.0])
+    with pytest.raises(ValueError, match=r"\('p', 'q'\) has the distances 1.0 and 3.0"):
+        reliac.cluster_edges(edges, "single")
+    for rule, expected in {"min": 1.0, "max": 3.0, "mean": 2.0}.items():
+        assert reliac.cluster_edges(edges, "single", duplicates=rule).links["distance"].tolist() == [expected]
+
+
+def test_components_stay_apart_unless_a_root_is_asked_for() -> None:
+    with pytest.raises(ValueError, match=r"2 connected components.*join_components"):
+        reliac.cluster_edges((A, B, DISTANCE), n_clusters=1)
+    tree = reliac.cluster_edges((A, B, DISTANCE), join_components=True)
+    assert tree.n_clusters == 1
+    assert tree.links["distance"][-1] == 3.0  # M, the largest edge
+    assert reliac.cluster_edges((A, B, DISTANCE), n_clusters=2).n_clusters == 2
+    assert reliac.cluster_edges((A, B, DISTANCE), n_clusters=1, join_components=True, alpha=0.0).n_clusters == 1
+
+
+def test_a_number_of_clusters_that_far_pairs_do_not_allow_is_an_error() -> None:
+    edges = ([0, 1, 2], [1, 2, 3], [1.0, 5.0, 1.0])  # the largest edge is as far as a missing pair
+    with pytest.raises(ValueError, match=r"2 clusters.*join_components"):
+        reliac.cluster_edges(edges, "average", n_clusters=1)
+    assert reliac.cluster_edges(edges, "average", n_clusters=1, missing=9.0).n_clusters == 1
+
+
+def test_a_forest_can_be_saved_cut_drawn_and_developed(tmp_path: Path) -> None:
+    tree = reliac.cluster_edges((A, B, DISTANCE), "single", max_level=1)
+    tree.save(tmp_path / "tree.npz")
+    loaded = reliac.load(tmp_path / "tree.npz")
+    assert np.array_equal(loaded.links, tree.links)
+    whole = loaded.develop(X=(A, B, DISTANCE))
+    assert whole.links["distance"].tolist() == [1.0, 1.0, 2.0]
+    assert whole.to_newick().count("\n") == 2
+    assert whole.labels(3).tolist() == [0, 0, 1, 1, 2]
+    assert len(whole.spanning_tree().pairs) == 3
+    pytest.importorskip("matplotlib")
+    whole.plot()
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ((["x", None], ["y", "z"], [1.0, 2.0]), "Row 1 .* no first object"),
+        ((["x", "x"], ["y", "z"], [1.0, np.nan]), "Row 1 .* distance nan"),
+        ((["x", "x"], ["y", "z"], [1.0, -2.0]), "Row 1 .* distance -2.0"),
+        ((["x", "x"], ["y", "z"], [1.0, np.inf]), "Row 1 .* distance inf"),
+        (([], [], []), "without a row"),
+        (([0], [1], ["far"]), "no numbers"),
+        ((["x"], ["y", "z"], [1.0]), "one length"),
+        (3, "three arrays"),
+        ("edges.txt", "parquet, .csv or .tsv"),
+    ],
+)
+def test_a_bad_edge_table_is_refused_with_what_to_do(edges: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        reliac.cluster_edges(edges)
+    assert " Allowed: " in str(caught.value)
+    assert " Next: " in str(caught.value)
+
+
+def test_a_file_that_ends_in_the_middle_of_a_row_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "edges.csv").write_text("a,b,distance\nx,y,1.0\nx,z")
+    with pytest.raises(ValueError, match="may end in the middle"):
+        reliac.cluster_edges(tmp_path / "edges.csv")
+
+
+def test_criteria_that_need_points_are_refused_on_graphs() -> None:
+    for criterion in ("ward", "centroid", "median"):
+        with pytest.raises(ValueError, match="criteria single, complete, average, weighted"):
+            reliac.cluster_edges((A, B, DISTANCE), criterion)
+
+
+def test_engines_for_other_kinds_refuse_graphs() -> None:
+    with pytest.raises(ValueError, match=r"cannot work on a graph.*engines literal, spanning, graph"):
+        reliac.cluster_edges((A, B, DISTANCE), "single", engine="matrix")
+
+
+def test_the_page_about_graphs_holds_and_shows_the_table_of_the_code() -> None:
+    page = Path(__file__).parents[2] / "docs" / "graphs.md"
+    text = page.read_text(encoding="utf-8")
+    assert meanings() in text
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert tried > 2
+    assert not failed
