@@ -168,18 +168,6 @@ def spatial(sizes: Sizes) -> Iterator[Row]:
     yield over(f"ward, {len(X)} x 2", "cKDTree, 16 nearest", least, ours, 10.0, call.engine)
 
 
-def small(sizes: Sizes) -> Iterator[Row]:
-    from scipy.cluster.hierarchy import linkage
-
-    X = mixture(1000, 16)
-    for criterion in ("ward", "single"):  # an engine is taken for small inputs only once it is compiled
-        Clustering(mixture(1600, 16), criterion, metric="euclidean")()
-    for criterion in CRITERIA:
-        call = Clustering(X, criterion, metric="euclidean")
-        theirs, ours = take_turns(lambda criterion=criterion: linkage(X, criterion), call)
-        yield against(f"{criterion}, 1000 x 16", "scipy", theirs, ours, 1.0, call.engine)
-
-
 def threads(sizes: Sizes) -> Iterator[Row]:
     """The peer is reliac itself with one thread."""
     for n, d in ((20000, 128), (300_000, 2)):
@@ -257,7 +245,6 @@ SECTIONS: dict[str, tuple[list[str], Callable[[Sizes], Iterator[Row]]]] = {
     "average": (FLOORS, average_vectors),
     "single": (TIMES, single_vectors),
     "spatial": (FLOORS, spatial),
-    "small": (TIMES, small),
     "threads": (TIMES, threads),
     "memory": (PEAKS, memory),
     "compiling": (FIRST, compiling),

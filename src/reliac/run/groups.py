@@ -163,11 +163,12 @@ def rows_of_groups(groups: Any, n: int) -> dict[Hashable, Indices]:
         raise TypeError(
             explain("groups: a label that is no simple value", "numbers or texts", "pass one label for every row")
         ) from None
-    missing = [row for row, label in enumerate(labels) if label is None or label != label]
-    if missing:
-        raise ValueError(
-            explain(f"groups: row {missing[0]} has no label", "a label for every row", "drop that row, or name a group")
-        )
+    for label, code in number.items():
+        if label is None or label != label:  # NaN is not equal to itself
+            row = int(np.argmax(codes == code))
+            raise ValueError(
+                explain(f"groups: row {row} has no label", "a label for every row", "drop that row, or name a group")
+            )
     order = np.argsort(codes, kind="stable")
     return dict(zip(number, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
 
