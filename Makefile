@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test check format clean
+.PHONY: demo test test-uncached check format clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +19,10 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Every process compiles what it needs, and keeps nothing: takes several times as long, so continuous integration does without.
+test-uncached: $(VENV)/.test
+	RELIAC_KEEP_COMPILED=0 $(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import reliac.engines.compiled.ready  # noqa: F401  (compiled code lies where the machine keeps it, not a test)
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 

@@ -21,6 +21,7 @@ _HOMES = {
     "median": "linkages",
     "ward": "linkages",
     "load": "api",
+    "warmup": "api",
     "ClusterTree": "tree.clustertree",
     "GroupTrees": "run.groups",
     "DatasetError": "errors",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .api import cluster_groups as cluster_groups
     from .api import linkage as linkage
     from .api import load as load
+    from .api import warmup as warmup
     from .errors import DatasetError as DatasetError
     from .errors import Interrupted as Interrupted
     from .errors import NotEuclideanWarning as NotEuclideanWarning

@@ -1,9 +1,9 @@
-"""cluster(), linkage(), load(): translate arguments, nothing else."""
+"""cluster(), linkage(), load(), warmup(): translate arguments, nothing else."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import Any, Literal, NoReturn
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .algorithm.criteria import get_criterion
+from .engines.warming import Warmup, warm_up
 from .errors import explain, option, refuse_unknown_options
 from .files import read_bytes
 from .input.condensed import count_objects
@@ -311,3 +312,24 @@ def linkage(
 def load(path: str | os.PathLike[str]) -> ClusterTree:
     """Read a tree that ``ClusterTree.save`` (or ``to_json``) wrote."""
     return read_tree(read_bytes(path), path).tree
+
+
+def warmup(engines: Iterable[str] | None = None, *, n_jobs: int | None = None) -> Warmup:
+    """Load the compiled code of engines, so that no later call waits for it; where there is none yet, compile it.
+
+    Compiled code is kept: in the folder that ``RELIAC_CACHE`` or ``NUMBA_CACHE_DIR`` names, or in the installed package
+    if that can be written, or in the user's folder of caches. It is compiled once for an environment (this version of
+    reliac, Python, Numba and kind of processor), for all criteria, number types and forms of input at once.
+
+    Parameters
+    ----------
+    engines : names of engines; None takes all that have compiled code.
+    n_jobs : with more than one, or with None on several cores, a second process compiles half of them.
+
+    Returns
+    -------
+    Warmup
+        ``engines``: for each its name, the number of functions that had to be compiled, and seconds; ``seconds`` in
+        all; ``folder``: where compiled code is kept, or None. ``print`` shows it.
+    """
+    return warm_up(engines, n_jobs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import numbers
 import os
+import platform
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,6 +44,19 @@ def in_threads(function: Callable[[Piece], Result], pieces: Sequence[Piece], thr
         return [function(piece) for piece in pieces]
     with ThreadPoolExecutor(min(threads, len(pieces))) as pool:
         return list(pool.map(function, pieces))
+
+
+def processor() -> str:
+    """Return what tells this kind of processor from others: what compiled code is made for."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        told = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            if not value:  # the next processor is like the first
+                break
+            told[name.strip()] = value.strip()
+        return repr([told.get(name) for name in ("model name", "flags", "CPU part", "Features", "isa")])
+    return platform.processor()
 
 
 def free_memory() -> int:

@@ -393,7 +393,7 @@ def test_a_file_with_a_broken_tree_is_a_mistake_of_its_user(run, plain, tmp_path
 
 
 @pytest.mark.parametrize(
-    "command", ["cluster", "levels", "outliers", "mst", "compare", "info", "demo", "reproduce", "completion"]
+    "command", ["cluster", "levels", "outliers", "mst", "compare", "info", "demo", "reproduce", "warmup", "completion"]
 )
 def test_every_command_explains_itself_with_examples(command, capsys):
     with pytest.raises(SystemExit) as stop:

@@ -20,9 +20,9 @@ from reliac.engines.compiled.loading import Watch, load, with_room
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
+def nothing_noted(monkeypatch):
     """What these tests load is not noted for the machine."""
-    monkeypatch.setenv("RELIAC_CACHE", str(tmp_path))
+    monkeypatch.setattr(compiling, "note_ready", lambda engine: None)
     monkeypatch.setattr(compiling, "_loaded", set())
 
 
@@ -149,7 +149,7 @@ def test_it_is_said_once_if_it_takes_longer_than_a_moment(monkeypatch, caplog):
     slow = AtStart(lambda _: time.sleep(0.05))
     with caplog.at_level(logging.WARNING, "reliac"), event.install_listener("numba:compile", slow):
         load("some", "kernels", lambda: [new_kernel()(1), new_kernel()(1)])
-    assert caplog.messages == ["compiling the some engine, once for this machine (5 to 20 s)"]
+    assert caplog.messages == ["compiling the some engine: about 5 to 20 s, once for this environment"]
 
 
 def test_nothing_is_said_of_a_moment(monkeypatch, caplog):
@@ -214,15 +214,20 @@ def test_a_change_of_a_formula_in_another_file_is_compiled_anew(tmp_path):
     assert run_python(code, **env)[0] == "[18.0, 18.0, 50.0] 0\n"
 
 
-SPANNING = "tree = reliac.cluster(np.arange(40.0)[:, None] ** 2, 'single', engine='spanning'); print(tree.n_levels)"
-
-
-def test_where_no_folder_can_be_written_it_runs_and_says_what_that_costs(tmp_path):
-    locators = "import numba.core.caching as c; c.CacheImpl._locator_classes = []"
-    out, err = run_python(f"{locators}; import numpy as np, reliac; {SPANNING}", RELIAC_CACHE=str(tmp_path))
-    assert out == "39\n"
-    assert err.count("no folder for compiled code can be written. Set NUMBA_CACHE_DIR") == 1
-    assert not list(tmp_path.rglob("spanning-*"))  # nothing is kept, and nothing says so
+def test_where_no_folder_can_be_written_it_is_said_once_what_that_costs_and_what_to_set(monkeypatch, caplog):
+    monkeypatch.setattr(compiling, "kept", lambda: False)
+    monkeypatch.setattr(compiling, "advised", False)
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_SAYING", 0.0)
+    slow = AtStart(lambda _: time.sleep(0.05))
+    with caplog.at_level(logging.WARNING, "reliac"), event.install_listener("numba:compile", slow):
+        load("one", "", lambda: new_kernel()(1))
+        load("dense", "", lambda: new_kernel()(1))
+    assert caplog.messages[0].startswith(
+        "compiling the one engine: about 5 to 20 s, in this process and again in every"
+    )
+    assert "Set RELIAC_CACHE (or NUMBA_CACHE_DIR) to one that can be written" in caplog.messages[0]
+    seconds = compiling.SECONDS["dense"]
+    assert caplog.messages[1:] == [f"compiling the dense engine: about {seconds} s, for this process only"]
 
 
 def test_without_all_private_tricks_trees_are_the_same(tmp_path):

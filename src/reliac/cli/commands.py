@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..api import cluster
+from ..api import cluster, warmup
 from ..errors import Interrupted, explain
 from ..evaluate import compare_strategies
 from ..files import delimited
@@ -190,6 +190,21 @@ def run_reproduce(asked: Asked) -> int:
     return 0
 
 
+def run_warmup(asked: Asked) -> int:
+    """Compile what is not compiled yet, and tell what was done."""
+    done = warmup(asked.engine, **asked.arguments())
+    write_output(f"{done}\n", None)
+    if done.folder is not None:
+        return 0
+    raise PermissionError(
+        explain(
+            "Nothing of this was kept: no folder for compiled code can be written",
+            "a folder that you may write",
+            "set RELIAC_CACHE to one, here and where reliac runs later",
+        )
+    )
+
+
 def run_completion(asked: Asked) -> int:
     """Print what a shell has to read to complete commands, options and names."""
     from .parser import completion_script
@@ -207,6 +222,7 @@ COMMANDS: dict[str, Callable[[Asked], int]] = {
     "info": run_info,
     "demo": run_demo,
     "reproduce": run_reproduce,
+    "warmup": run_warmup,
     "completion": run_completion,
 }
 

@@ -196,6 +196,13 @@ STRATEGIES = Section(
     ),
 )
 DEMO = Section("output", (Option("--out", "DIR", "also write pictures, labels, tree and Newick text there"),))
+WARMUP = Section(
+    "options",
+    (
+        Option("--engine", "E", "one engine, repeatable; default: all", repeatable=True),
+        Option("--jobs", "N", "1: no second process", int, "n_jobs"),
+    ),
+)
 REPRODUCE = Section(
     "options",
     (

@@ -136,6 +136,7 @@ def _commands() -> list[_Command]:
         _Command("info", "what a saved tree holds", text.INFO, options.TREE),
         _Command("demo", "a short tour with the Iris data", text.DEMO, None, options.DEMO),
         _Command("reproduce", reproduce, text.REPRODUCE, None, options.REPRODUCE),
+        _Command("warmup", "compile all engines now, so that no run waits for it", text.WARMUP, None, options.WARMUP),
         _Command("completion", "a script that lets a shell complete what is typed", text.COMPLETION, options.SHELL),
     ]
 

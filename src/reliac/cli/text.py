@@ -87,6 +87,15 @@ examples:
   reliac reproduce --datasets iris hayes-roth --out two-sets
   reliac reproduce --folder ~/datasets"""
 
+WARMUP = """Compiled code is kept in the folder that RELIAC_CACHE or NUMBA_CACHE_DIR names, or in the installed package
+if that can be written, or in your folder of caches. It is compiled once for an environment: this version of reliac,
+Python, Numba and kind of processor.
+
+examples:
+  reliac warmup                                  about a minute; later, seconds
+  reliac warmup --engine vectors --engine spanning
+  RELIAC_CACHE=/opt/reliac reliac warmup         while a container is built; set the same where it runs"""
+
 COMPLETION = """Prints a script that teaches the shell the commands, the options, and the names of criteria, metrics,
 engines and data sets; the Tab key then completes them.
 

@@ -108,7 +108,7 @@ class Problem:
             self,
             objects=self.objects.made_up(count),
             metric=self.metric if plain else EUCLIDEAN[0],
-            weights=self.weights[:count],
+            weights=np.ones(count),
             stop=Stop(),
         )
 

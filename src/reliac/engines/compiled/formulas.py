@@ -6,7 +6,7 @@ import numpy as np
 
 from ...algorithm.criteria import Criterion, distance_from_sums, equal_shares
 from ...input import condensed
-from .loading import bare_inlined, compiled, inside
+from .loading import bare, bare_inlined, bare_inside, inside
 
 #: How stored numbers are reduced when clusters join (the smallest distance has an engine of its own).
 MAXIMUM, ADD = range(2)
@@ -24,7 +24,7 @@ def reduction_of(criterion: Criterion) -> int:
     return ADD if criterion.reduction is np.add else MAXIMUM
 
 
-@compiled
+@bare
 def euclidean_square(points, stored, width, root):
     """Fill the matrix with squared Euclidean distances, or their roots. ``points`` (d, n): one column per object.
 
@@ -58,7 +58,7 @@ def euclidean_square(points, stored, width, root):
     mirror(stored, n, width)
 
 
-@inside
+@bare_inside
 def mirror(stored, n, width):
     """Copy the upper half below the diagonal, in blocks for the cache."""
     for top in range(0, n, 32):

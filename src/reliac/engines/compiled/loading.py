@@ -1,8 +1,9 @@
 """How kernels are compiled and loaded: with what options, what is said meanwhile, and how Ctrl-C is answered.
 
-This is the one file that knows Numba's private parts. Each is behind a guard; without them (``RELIAC_PLAIN_NUMBA=1``
-leaves all of them out) compiling takes longer, and nothing else changes:
+This file and ``keeping.py`` know Numba's private parts, no other does. Each is behind a guard; without them
+(``RELIAC_PLAIN_NUMBA=1`` leaves all of them out) compiling takes longer, and nothing else changes:
 
+* ``_cache``: compiled functions are kept in files of our own (``keeping.py``);
 * ``_nrt``: kernels that make no arrays need no count of references, which takes more time to compile than the rest;
 * ``numba.core.event``: tells when something is compiled, to say so and to stop there on Ctrl-C;
 * the stack of Python frames (:func:`with_room`).
@@ -10,17 +11,23 @@ leaves all of them out) compiling takes longer, and nothing else changes:
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
 import os
 import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
-from .ready import note_ready, renew
+from .keeping import Kept
+from .ready import note_ready, writable_folder
 
 logger = logging.getLogger("reliac")
 
@@ -31,6 +38,13 @@ PLAIN = os.environ.get("RELIAC_PLAIN_NUMBA", "0") not in ("", "0")
 
 #: Objects of the problem that loads the compiled code of an engine.
 FEW = 24
+
+#: Seconds that an engine takes to compile, measured on two cores of a server in a new environment; others take A_FEW.
+SECONDS = {"vectors": 16, "spatial": 18, "spanning": 22, "matrix": 16, "disk": 16, "dense": 10}
+A_FEW = "5 to 20"
+
+#: Thresholds of Python's search for garbage while something is compiled.
+COLLECTED_SELDOM = (100_000, 20, 50)
 
 #: Seconds of compiling after which it is said that something is compiled.
 SECONDS_BEFORE_SAYING = 1.0
@@ -54,24 +68,38 @@ def _counts_references(yes: bool) -> dict[str, bool]:
     return {"_nrt": yes} if known and not PLAIN else {}
 
 
-#: Whether some kernels cannot be kept, since Numba finds no folder that can be written.
-not_kept = False
+#: All functions that Python calls.
+KERNELS: list[Any] = []
 
 
 def _kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator for a function that Python calls; it is kept on disk, if a folder for it can be written."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        global not_kept
-        try:
-            kernel = njit(cache=True, **options)(function)
-        except RuntimeError:  # no folder for the cache
-            not_kept = True
-            return njit(**options)(function)
-        renew(kernel.stats.cache_path)
+        kernel = njit(**options)(function)
+        if not PLAIN and hasattr(kernel, "_cache"):
+            kernel._cache = Kept(function)
+        elif (folder := writable_folder()) is not None:
+            settings: Any = numba.config
+            before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)
+            try:
+                kernel.enable_caching()
+            finally:
+                settings.CACHE_DIR = before
+        KERNELS.append(kernel)
         return kernel
 
     return decorate
+
+
+def count_compiled() -> int:
+    """Return how many functions that Python calls this process has compiled, and did not find on disk."""
+    return sum(sum(kernel.stats.cache_misses.values()) for kernel in KERNELS)
+
+
+def kept() -> bool:
+    """Tell whether all that this process compiles is kept for later ones."""
+    return writable_folder() is not None and not Kept.lost
 
 
 # ``compiled`` and ``bare`` are for kernels that Python calls; the others are for parts that only kernels call. A part
@@ -87,9 +115,24 @@ inside: Any = njit(**INSIDE, **_counts_references(True))
 bare_inside: Any = njit(**INSIDE, **_counts_references(False))
 bare_inlined: Any = njit(forceinline=True, **INSIDE, **_counts_references(False))  # small, in inner loops
 
-#: Threads that are watched, and the code that this process has loaded.
+
+def only_read(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as kernels meet arrays that they only read: always of the read-only type, compiled for once."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+#: Threads that are watched, threads that load, and the code that this process has loaded.
 _watched: set[int] = set()
+_loaders: set[int] = set()
 _loaded: set[tuple[str, str]] = set()
+
+#: Held by the one thread that has code loaded.
+_loading = threading.Lock()
+
+#: Whether it was said that nothing is kept, and what to do about it.
+advised = False
 
 
 class Watch(event.Listener if event else object):  # type: ignore[misc]
@@ -157,14 +200,19 @@ class Watch(event.Listener if event else object):  # type: ignore[misc]
 
     def say(self) -> None:
         """Tell what goes on."""
-        if not_kept:
-            logger.warning(
-                "compiling the %s engine (5 to 20 s) in this process and in every later one: no folder for compiled "
-                "code can be written. Set NUMBA_CACHE_DIR to one that can, and it is compiled once",
-                self.engine,
-            )
+        global advised
+        takes = f"compiling the {self.engine} engine: about {SECONDS.get(self.engine, A_FEW)} s"
+        if kept():
+            logger.warning("%s, once for this environment", takes)
+        elif advised:
+            logger.warning("%s, for this process only", takes)
         else:
-            logger.warning("compiling the %s engine, once for this machine (5 to 20 s)", self.engine)
+            advised = True
+            logger.warning(
+                "%s, in this process and again in every later one, since no folder for compiled code can be written. "
+                "Set RELIAC_CACHE (or NUMBA_CACHE_DIR) to one that can be written, and it is compiled once",
+                takes,
+            )
 
     def stop(self, *_: object) -> None:
         """Have the compiler stop when it is done with a function."""
@@ -179,17 +227,31 @@ class Watch(event.Listener if event else object):  # type: ignore[misc]
 def load(engine: str, types: str, work: Callable[[], Any]) -> None:
     """Do some work that loads the compiled code of an engine, once a process for the types of its arrays.
 
-    The first time on a machine it is compiled.
+    The first time in an environment it is compiled. Of several threads one does so and the others wait.
     That is done in a thread of its own: Ctrl-C is answered at once, and the compiler stops soon afterwards.
     """
-    if (engine, types) in _loaded:
+    if (engine, types) in _loaded or threading.get_ident() in _loaders:  # work that loads may begin as all runs do
         return
+    with _loading:
+        if (engine, types) not in _loaded:
+            _load_in_thread(engine, work)
+            _loaded.add((engine, types))
+            if kept():
+                note_ready(engine)
+
+
+def _load_in_thread(engine: str, work: Callable[[], Any]) -> None:
     watch, pool = Watch(engine), ThreadPoolExecutor(1)
 
     def watched() -> None:
-        with watch:
-            with_room(work)
+        _loaders.add(threading.get_ident())
+        try:
+            with watch, _seldom_collected():
+                with_room(work)
+        finally:
+            _loaders.discard(threading.get_ident())
 
+    started, compiled_before = time.monotonic(), count_compiled()
     try:
         pool.submit(watched).result()
     except KeyboardInterrupt:
@@ -197,14 +259,25 @@ def load(engine: str, types: str, work: Callable[[], Any]) -> None:
         raise
     finally:
         pool.shutdown(wait=False)
-    note_loaded(engine, types)
+    if count_compiled() > compiled_before:
+        logger.info("compiled the %s engine in %.1f s", engine, time.monotonic() - started)
 
 
-def note_loaded(engine: str, types: str = "") -> None:
-    """Note that this process has loaded the code of an engine, and that the machine keeps it."""
-    _loaded.add((engine, types))
-    if not not_kept:
-        note_ready(engine)
+@contextlib.contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Look for garbage more seldom: a compiler makes many objects that live on, and spends an eighth of its time so."""
+    before = gc.get_threshold()
+    if before[0]:
+        gc.set_threshold(*COLLECTED_SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def is_loaded(engine: str) -> bool:
+    """Tell whether this process has loaded the compiled code of an engine."""
+    return any(name == engine for name, _ in _loaded)
 
 
 def with_room(function: Callable[[], Any]) -> None:

@@ -1,9 +1,13 @@
-"""Is compiled code on the machine, and does it belong to the sources as they are now? Asked without importing Numba.
+"""Where compiled code is kept, and whether an engine's code is there already. Asked without importing Numba.
 
-Numba keeps compiled functions in a folder and looks, before it uses one, whether the file that defines the function
-has changed. It does not see that a function which was compiled into it, from another file, has changed. So every folder
-of its cache gets a file of ours that holds a stamp of all sources of kernels: where it is another one, what lies
-in the folder is deleted and compiled anew.
+There are several places for compiled code: those that RELIAC_CACHE and NUMBA_CACHE_DIR name, and if neither is set the
+installed package itself and the user's folder of caches. All of them are read; what is compiled is written to the
+first that can be written. So code that was compiled by someone who may write to the installation (``reliac warmup``
+while a container is built) serves everybody, and where nothing can be written everything still runs.
+
+In a place, code lies in a folder whose name is a hash of all that it depends on: the sources of all kernels, Python,
+Numba and the processor. Other sources have another folder, so nothing there is ever out of date, and processes that
+compile at the same time write the same files.
 """
 
 from __future__ import annotations
@@ -12,18 +16,48 @@ import contextlib
 import hashlib
 import os
 import platform
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from ...files import cache_folder, write_atomically
+from ...files import cache_folder
+from ...machine import processor
 
 #: The package, and those of its folders and files whose functions are compiled.
 PACKAGE = Path(__file__).parents[2]
 SOURCES = ("engines", "algorithm", "input")
 
-#: The file of ours in a folder of Numba's cache.
-STAMP = "reliac.stamp"
+#: Settings that change what Numba makes of a function.
+SETTINGS = (
+    *("RELIAC_PLAIN_NUMBA", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX", "NUMBA_DEBUGINFO"),
+    *("NUMBA_BOUNDSCHECK", "NUMBA_LOOP_VECTORIZE", "NUMBA_SLP_VECTORIZE", "NUMBA_DISABLE_INTEL_SVML"),
+)
+
+#: Folders of other sources that are left in a place when a new one is made: other versions of Python, other branches.
+OTHERS_KEPT = 3
+
+
+def kept_at_all() -> bool:
+    """Tell whether compiled code is kept on disk and read from there; ``RELIAC_KEEP_COMPILED=0`` says no."""
+    return os.environ.get("RELIAC_KEEP_COMPILED", "1") != "0"
+
+
+def places() -> Iterator[Path]:
+    """Give the places for compiled code, the first choice first."""
+    if not kept_at_all():
+        return
+    if os.environ.get("RELIAC_CACHE"):
+        yield cache_folder() / "compiled"
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(os.environ["NUMBA_CACHE_DIR"]).expanduser() / "reliac"
+    if os.environ.get("RELIAC_CACHE") or os.environ.get("NUMBA_CACHE_DIR"):
+        return  # who names a folder means this one and no other
+    yield PACKAGE / "__pycache__" / "compiled"
+    with contextlib.suppress(RuntimeError):  # there is no home
+        yield cache_folder() / "compiled"
 
 
 @cache
@@ -31,55 +65,77 @@ def stamp() -> str:
     """Return a hash that changes when a source of kernels does: of the names and contents of all these files."""
     digest = hashlib.sha256()
     for path in sorted(path for folder in SOURCES for path in (PACKAGE / folder).rglob("*.py")):
-        digest.update(str(path).encode() + path.read_bytes())
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 
 
-def renew(folder: str) -> None:
-    """Delete what was compiled from other sources out of a folder of Numba's cache."""
-    mark = Path(folder) / STAMP
-    with contextlib.suppress(OSError):
-        if mark.exists() and mark.read_text() == stamp():
-            return
-        for kept in Path(folder).glob("*.nb[ic]"):  # Numba's files: indices and compiled functions
-            kept.unlink(missing_ok=True)
-        write_atomically(mark, stamp())
+@cache
+def environment() -> str:
+    """Return a hash of all that compiled code depends on."""
+    from importlib.metadata import version
+
+    settings = [os.environ.get(name) for name in SETTINGS]
+    facts = (stamp(), sys.version, version("numba"), version("llvmlite"), platform.machine(), processor(), settings)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:24]
+
+
+def folders() -> list[Path]:
+    """Return the folders that may hold code for this environment."""
+    return [place / environment() for place in PLACES]
+
+
+@cache
+def writable_folder() -> Path | None:
+    """Return the first folder for this environment that can be written; it is made. None if there is none."""
+    for folder in folders():
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            _remove_old(folder)
+            return folder
+    return None
+
+
+def _remove_old(folder: Path) -> None:
+    """Remove all but the newest of the other folders beside a folder, and their notes."""
+    others = [other for other in folder.parent.iterdir() if other.is_dir() and other != folder]
+    others.sort(key=lambda other: other.stat().st_mtime)
+    for other in others[:-OTHERS_KEPT]:
+        for note in folder.parent.glob(f"*-{other.name}"):
+            note.unlink(missing_ok=True)
+        shutil.rmtree(other, ignore_errors=True)
+
+
+# --- notes: an empty file for each engine that is there ---
 
 
 def ready(engine: str) -> bool:
     """Tell whether the machine had the compiled code of an engine when this process began: then loading it is quick."""
-    return bool(_NOTES_AT_START) and _note(engine).name in _NOTES_AT_START
+    return bool(_NOTES_AT_START) and _note(engine) in _NOTES_AT_START
 
 
 def note_ready(engine: str) -> None:
-    """Note that the compiled code of an engine is kept on this machine."""
-    with contextlib.suppress(OSError, RuntimeError):
-        note = _note(engine)
-        if not note.exists():
-            note.parent.mkdir(parents=True, exist_ok=True)
-            note.touch()
+    """Note that all code of an engine is kept."""
+    folder = writable_folder()
+    if folder is not None and not ready(engine):
+        with contextlib.suppress(OSError):
+            (folder.parent / _note(engine)).touch()
 
 
-def _note(engine: str) -> Path:
-    """Return the empty file that says so; its name holds all that compiled code depends on."""
-    place = os.environ.get("NUMBA_CACHE_DIR", "")
-    facts = (stamp(), sys.version, _numba_version(), platform.node(), platform.machine(), place)
-    return cache_folder() / "compiled" / f"{engine}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:24]}"
-
-
-@cache
-def _numba_version() -> str:
-    from importlib.metadata import version
-
-    return version("numba")
+def _note(engine: str) -> str:
+    """Return the name of the file that says so."""
+    return f"{engine}-{environment()}"
 
 
 def _notes() -> frozenset[str]:
-    """Return the names of all notes on this machine."""
-    with contextlib.suppress(OSError, RuntimeError):  # a home that cannot be found or read has no notes
-        return frozenset(os.listdir(cache_folder() / "compiled"))
-    return frozenset()
+    """Return the names of all notes."""
+    found: list[str] = []
+    for place in PLACES:
+        with contextlib.suppress(OSError):  # a place that cannot be read has no notes
+            found += os.listdir(place)
+    return frozenset(found)
 
 
-#: Read once: what a process compiles later must not change which engines it chooses.
+#: Both are asked for once: what a process does later must not change which engines it chooses.
+PLACES = tuple(places())
 _NOTES_AT_START = _notes()

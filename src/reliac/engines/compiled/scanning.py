@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .formulas import row_start
-from .loading import bare, bare_inside, compiled
+from .loading import bare, bare_inside
 from .sorting import insert
 
 #: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
@@ -19,7 +19,7 @@ EVERY, SAMPLED = 8, 3
 ROOM = 40
 
 
-@compiled
+@bare_inside
 def scan_values(values, first, own, bound, place):
     """Keep the smallest of a run of values, but for the one at ``own``.
 
@@ -182,7 +182,7 @@ def sort_found(found, found_place, count, near, near_place, bound, place, first,
             bound[x, last], place[x, last] = near[x, SAMPLED - 1], near_place[x, SAMPLED - 1]
 
 
-@compiled
+@bare_inside
 def smallest_of(values, scratch):
     """Return the smallest of an even number of values, folded in halves: long loops become vector instructions.
 
@@ -203,7 +203,7 @@ def smallest_of(values, scratch):
     return smallest
 
 
-@compiled
+@bare_inside
 def nearest_in(values, tie_factor, scratch):
     """Return the smallest value, the first place that has it (-1 if it is infinite), and whether others tie."""
     smallest = smallest_of(values, scratch)

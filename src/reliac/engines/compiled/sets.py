@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .loading import inside
+from .loading import bare_inlined
 
 
-@inside
+@bare_inlined
 def top(leader, i):
     """Find the leader of a set; paths are halved on the way."""
     while leader[i] != i:
@@ -14,7 +14,7 @@ def top(leader, i):
     return i
 
 
-@inside
+@bare_inlined
 def unite(leader, a, b):
     """Make one set of two, given by their leaders."""
     leader[max(a, b)] = min(a, b)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .loading import bare_inside, compiled, inside
+from .loading import bare_inside, inside
 
 
 @inside
@@ -70,7 +70,7 @@ def sorted_order(major, minor):
     return order
 
 
-@compiled
+@bare_inside
 def select(points, order, start, stop, middle, k):
     """Reorder rows, and ``order`` with them, so that column k is split at ``middle``. Quickselect: O(stop - start)."""
     low, high = start, stop - 1

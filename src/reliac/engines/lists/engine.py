@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch, Found, Pace, TooManyTies
-from ...algorithm.links import Groups, Links
+from ...algorithm.links import Groups, Links, groups_of
 from ...input.problem import Problem
 from ...machine import free_memory, n_threads
 from ..compiled.loading import FEW, Watch, load
@@ -148,15 +148,20 @@ class ListEngine:
 
     def _load(self) -> None:
         """Load the compiled code with a few objects, so that a run is not held up by it later."""
-        if self.problem.n_objects > FEW:
-            few = type(self)(self.problem.made_up(FEW), 1)
-            load(self.name, self.problem.objects.number_type, few.run_all)
+        few = self.problem.made_up(FEW)
+        load(self.name, self.problem.objects.number_type, lambda: type(self)(few, 1).run_all())
 
     def run_all(self) -> None:
         """Run all levels, and what a few objects may not come to."""
+        self.join(groups_of(Links(np.array([0]), np.array([1]), np.zeros(1)), self.problem.n_objects))
         for _ in self.levels(0):
             pass
         self.in_shares(REFRESH)
+        few = type(self)(self.problem, 1)
+        few.search_what_is_rare(few.alive)
+
+    def search_what_is_rare(self, slots: NDArray[np.int64]) -> None:
+        """Search in all ways that only some inputs need: all that a new engine can, after it was made."""
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels; compiled code and what it asks for take turns (the table in ``levels.py``)."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
-from ..compiled.loading import compiled
+from ..compiled.loading import bare, bare_inlined, bare_inside, compiled
 from ..compiled.sorting import insert, select
 from .findings import Findings
 from .forest import Edges, Forest
@@ -50,8 +50,17 @@ Tree = namedtuple("Tree", "blocks low high object_at")
 #: of all its points, -1 if they differ.
 Round = namedtuple("Round", "component bound nearest best kin")
 
+#: Room for one walk: nodes to visit and how far they are; where the walk is; what one point and a leaf are compared by.
+Room = namedtuple("Room", "stack gaps walk square wanted bound")
 
-@compiled
+
+def make_room() -> Room:
+    """Return room for the walks of one thread."""
+    stack, walk, wanted = np.empty(128, np.int64), np.empty(2, np.int64), np.empty(WIDTH, np.int64)
+    return Room(stack, np.empty(128), walk, np.empty(WIDTH), wanted, np.empty(WIDTH))
+
+
+@bare
 def build(points, order, low, high, node, levels):
     """Order the points below a node, ``levels`` levels deep, and find the boxes. O(n d) a level."""
     n, leaves, d = len(points), len(low) // 2, points.shape[1]
@@ -76,7 +85,7 @@ def build(points, order, low, high, node, levels):
                 select(points, order, first, last, (leaf + span // 2) * n // leaves, axis)
 
 
-@compiled
+@bare
 def fill_blocks(points, order, blocks, object_at):
     """Copy ordered points into the leaves."""
     n, leaves = len(points), len(blocks)
@@ -88,7 +97,7 @@ def fill_blocks(points, order, blocks, object_at):
                 blocks[leaf, k, x - first] = points[x, k]
 
 
-@compiled
+@bare_inlined
 def gap(tree, a, b):
     """Squared distance of the boxes of two nodes, summed as distances are."""
     total = 0.0
@@ -99,14 +108,14 @@ def gap(tree, a, b):
     return total
 
 
-@compiled
-def next_leaf(tree, kin, own, component, walk, stack, gaps, limit):
+@bare_inside
+def next_leaf(tree, kin, own, component, room, limit):
     """Return the next leaf of a walk within ``limit`` that is not all in ``component``; -1 at the end.
 
     The walk starts at leaf node ``own``; it climbs and looks at what lies on the other side, near things first.
-    ``walk``: the node climbed to, and the size of the stack.
+    ``room.walk``: the node climbed to, and the size of the stack.
     """
-    leaves = len(tree.blocks)
+    leaves, walk, stack, gaps = len(tree.blocks), room.walk, room.stack, room.gaps
     while True:
         while walk[1]:
             walk[1] -= 1
@@ -129,7 +138,7 @@ def next_leaf(tree, kin, own, component, walk, stack, gaps, limit):
         walk[0] >>= 1
 
 
-@compiled
+@bare_inlined
 def squares(tree, leaf, other, slot, limit, out):
     """Squared distances of one point to all of a leaf, summed in order of the axes; returns how many are in limit."""
     for s in range(WIDTH):
@@ -145,12 +154,10 @@ def squares(tree, leaf, other, slot, limit, out):
     return hits
 
 
-@compiled
-def list_neighbours(tree, kin, first, last, places, values):
+@bare
+def list_neighbours(tree, kin, first, last, places, values, room):
     """Find the nearest neighbours of all points in leaves ``first`` to ``last``; (n places, LISTED), sorted."""
-    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
-    square = np.empty(WIDTH)
-    leaves, end = len(tree.blocks), values.shape[1] - 1
+    walk, square, leaves, end = room.walk, room.square, len(tree.blocks), values.shape[1] - 1
     for own in range(first, last):
         walk[0], walk[1] = leaves + own, 0
         leaf = own
@@ -168,10 +175,10 @@ def list_neighbours(tree, kin, first, last, places, values):
                         if value < values[x, end]:
                             insert(values[x], places[x], 0, end, value, leaf * WIDTH + s)
                 limit = max(limit, values[x, end])
-            leaf = next_leaf(tree, kin, leaves + own, NO_COMPONENT, walk, stack, gaps, limit)
+            leaf = next_leaf(tree, kin, leaves + own, NO_COMPONENT, room, limit)
 
 
-@compiled
+@bare
 def begin_round(tree, now, places, values, largest):
     """Bring kin, and what is known of each point, up to date with the components. O(n)."""
     component, leaves = now.component, len(tree.blocks)
@@ -202,8 +209,8 @@ def begin_round(tree, now, places, values, largest):
             now.best[component[y]] = min(now.best[component[y]], now.bound[x])
 
 
-@compiled
-def search_outside(tree, now, largest, first, last):
+@bare
+def search_outside(tree, now, largest, first, last, room):
     """Find for the points of some leaves who is nearest outside the component, where that can still matter.
 
     Leaf by leaf, in four steps:
@@ -218,9 +225,7 @@ def search_outside(tree, now, largest, first, last):
     Other threads lower ``best`` at the same time. It is never below the lightest edge, so a point at the end of a
     lightest edge always searches.
     """
-    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
-    square, wanted, bound = np.empty(WIDTH), np.empty(WIDTH, np.int64), np.empty(WIDTH)
-    leaves = len(tree.blocks)
+    walk, square, wanted, bound, leaves = room.walk, room.square, room.wanted, room.bound, len(tree.blocks)
     for own in range(first, last):
         count, common = 0, NO_COMPONENT
         for x in range(own * WIDTH, (own + 1) * WIDTH):
@@ -246,7 +251,7 @@ def search_outside(tree, now, largest, first, last):
                         if value < bound[w] or (value == bound[w] and now.nearest[x] < 0):
                             bound[w], now.nearest[x] = value, y
                 limit = max(limit, bound[w])
-            leaf = next_leaf(tree, now.kin, leaves + own, common, walk, stack, gaps, limit)
+            leaf = next_leaf(tree, now.kin, leaves + own, common, room, limit)
         for w in range(count):
             x = wanted[w]
             c = now.component[x]
@@ -255,7 +260,7 @@ def search_outside(tree, now, largest, first, last):
                 now.best[c] = bound[w]
 
 
-@compiled
+@bare
 def lightest_of(now, largest):
     """Set ``best`` to the lightest edge that leaves each component that searched, infinite for others. O(n)."""
     for x in range(len(now.best)):
@@ -266,8 +271,8 @@ def lightest_of(now, largest):
             now.best[c] = min(now.best[c], now.bound[x])
 
 
-@compiled
-def ties_of_point(tree, now, places, values, x, found):
+@bare_inside
+def ties_of_point(tree, now, places, values, x, found, room):
     """Find all points outside the component of x at the distance of the nearest. Returns their number.
 
     From the list where it reaches farther, else by a short walk.
@@ -279,8 +284,7 @@ def ties_of_point(tree, now, places, values, x, found):
                 found[count] = places[x, e]
                 count += 1
         return count
-    stack, gaps, walk = np.empty(128, np.int64), np.empty(128), np.empty(2, np.int64)
-    square, leaves, own, limit = np.empty(WIDTH), len(tree.blocks), x // WIDTH, best
+    walk, square, leaves, own, limit = room.walk, room.square, len(tree.blocks), x // WIDTH, best
     walk[0], walk[1] = leaves + own, 0
     leaf = own
     while leaf >= 0:
@@ -293,12 +297,12 @@ def ties_of_point(tree, now, places, values, x, found):
                 if count < len(found):
                     found[count] = y
                 count += 1
-        leaf = next_leaf(tree, now.kin, leaves + own, c, walk, stack, gaps, limit)
+        leaf = next_leaf(tree, now.kin, leaves + own, c, room, limit)
     return count
 
 
 @compiled
-def lightest_edges(tree, now, places, values, largest, first, edges):
+def lightest_edges(tree, now, places, values, largest, first, edges, room):
     """List all edges as light as the lightest that leaves a component, each once.
 
     Goes on from point ``first`` while there is room in ``edges`` (E, 2); returns the number of edges and where it
@@ -309,10 +313,10 @@ def lightest_edges(tree, now, places, values, largest, first, edges):
         c = now.component[x]
         if c < 0 or c == largest or now.nearest[x] < 0 or now.bound[x] > now.best[c]:
             continue
-        ties = ties_of_point(tree, now, places, values, x, found)
+        ties = ties_of_point(tree, now, places, values, x, found, room)
         if ties > len(found):
             found = np.empty(2 * ties, np.int64)
-            ties = ties_of_point(tree, now, places, values, x, found)
+            ties = ties_of_point(tree, now, places, values, x, found, room)
         if count + ties > len(edges):
             return count, x
         for y in found[:ties]:
@@ -349,7 +353,7 @@ def edges_of_points(points: NDArray[Any], pool: Executor, findings: Findings | N
     findings.in_blocks(
         "lists",
         pool,
-        lambda piece: list_neighbours(tree, kin, piece[0], piece[1], places, values),
+        lambda piece: list_neighbours(tree, kin, piece[0], piece[1], places, values, make_room()),
         pieces,
         (AFTER_TREE, AFTER_LISTS),
     )
@@ -366,7 +370,7 @@ def edges_of_points(points: NDArray[Any], pool: Executor, findings: Findings | N
     while forest.n_components > 1:
         largest = forest.largest
         begin_round(tree, now, places, values, largest)
-        list(pool.map(lambda piece: search_outside(tree, now, largest, piece[0], piece[1]), pieces))  # noqa: B023
+        list(pool.map(lambda piece: search_outside(tree, now, largest, *piece, make_room()), pieces))  # noqa: B023
         lightest_of(now, largest)
         i, j = all_lightest(tree, now, places, values, largest, forest.most)
         reach = np.where(now.best < np.inf, np.nextafter(now.best, np.inf), 0.0)
@@ -383,7 +387,7 @@ def all_lightest(
     first, total, found = 0, 0, [np.empty((0, 2), np.int32)]
     while first < len(now.best):
         edges = np.empty((max(2**16, len(now.best) - first, 2 * total), 2), np.int32)
-        count, first = lightest_edges(tree, now, places, values, largest, first, edges)
+        count, first = lightest_edges(tree, now, places, values, largest, first, edges, make_room())
         found.append(edges[:count])
         total += count
         if total > most:

@@ -8,6 +8,7 @@ them by the fastest means for the input, ``replay.py`` replays the levels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from ...algorithm.contract import Batch, Found, Pace
 from ...algorithm.links import Groups, Links
 from ...input.problem import Problem
 from ...machine import n_threads
-from ..compiled.loading import Watch, note_loaded
+from ..compiled.loading import FEW, load
 from .edges import memory_of_edges, spanning_edges, star_edges
+from .few import find_few_edges
 from .findings import Findings
 from .forest import Edges
-from .given import SCANNED_AT_ONCE
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
 #: Compiled code returns to Python after it has looked at so many edges: for progress and Ctrl-C.
@@ -84,15 +85,20 @@ class SpanningEngine:
         """Take over what an earlier run knew of the edges."""
         self.findings.arrays = dict(found)
 
-    def levels(self, level: int) -> Iterator[Batch]:
-        """Find the edges, then replay the levels on them; say so if the code for it must be compiled."""
-        with Watch(self.name):
-            yield from self._levels(level)
+    def _run_few(self) -> None:
+        """Run all compiled code with a few objects: whatever the input is, nothing is compiled later."""
+        find_few_edges()
+        few = self.problem.made_up(FEW)
+        for alpha in (1.0, 0.5):
+            for _ in SpanningEngine(replace(few, alpha=alpha), 1).levels(0):
+                pass
 
-    def _levels(self, level: int) -> Iterator[Batch]:
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Find the edges, then replay the levels on them."""
         problem, stop = self.problem, self.problem.stop
         if self.n_clusters <= stop.n_clusters or level >= stop.max_level:
             return
+        load(self.name, "", self._run_few)
         self._searched(0.0)
         edges, twin = spanning_edges(problem, self.threads, self.findings)
         self._searched(1.0)
@@ -109,8 +115,6 @@ class SpanningEngine:
             if new.stop > new.start:
                 links = Links(state.p[new], state.q[new], state.distance[new])
                 yield Batch(state.level[new], links, state.pair[new])
-        if problem.n_objects <= SCANNED_AT_ONCE:  # larger inputs use other code, which tells nothing of small ones
-            note_loaded(self.name)
 
 
 def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:

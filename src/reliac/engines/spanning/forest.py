@@ -127,7 +127,7 @@ class Forest:
     def join(self, i: NDArray[Any], j: NDArray[Any], weight: NDArray[Any], reach: NDArray[np.float64]) -> None:
         """Join along proven edges, see :func:`absorb`; ``reach`` is that of each component, at its leader."""
         order = np.argsort(weight)
-        i, j, weight = i[order], j[order], weight[order]
+        i, j, weight = i[order].astype(np.int64, copy=False), j[order].astype(np.int64, copy=False), weight[order]
         kept = np.empty(len(i), np.int64)
         kept = kept[: absorb(i, j, weight, self.leader, reach, self.hook, kept)]
         self.found.append((i[kept], j[kept], weight[kept]))

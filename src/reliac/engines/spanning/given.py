@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...algorithm.contract import TooManyTies
 from ...machine import n_threads
 from ..compiled.formulas import row_start
-from ..compiled.loading import bare
+from ..compiled.loading import bare, only_read
 from ..compiled.nearest import nearest_entries
 from .forest import Edges, Forest, Twins, most_edges
 from .prim import edges_of_matrix
@@ -51,11 +51,11 @@ def edges_of_given(given: NDArray[Any], n: int, threads: int) -> tuple[Edges, Tw
         return edges_of_matrix(given, n)
     base = np.ascontiguousarray(given.T if given.flags.f_contiguous else given).reshape(-1)
     with ThreadPoolExecutor(threads) as pool:
-        edges = _edges_by_components(base, n, given.ndim == 2, threads, pool)
+        edges = edges_by_components(base, n, given.ndim == 2, threads, pool)
     return edges_of_matrix(given, n) if edges is None else (edges, None)
 
 
-def _edges_by_components(
+def edges_by_components(
     base: NDArray[Any], n: int, square: bool, threads: int, pool: ThreadPoolExecutor
 ) -> Edges | None:
     """Find the edges in the five steps above; None where ties are in the way."""
@@ -63,6 +63,7 @@ def _edges_by_components(
     def in_threads(function: Any, pieces: Any) -> list[Any]:
         return list(pool.map(function, pieces))
 
+    base = only_read(base)
     bound, place = nearest_entries(base, n, square, NEIGHBOURS, threads, in_threads)
     reach = np.where(place[:, -1] < 0, np.inf, bound[:, -1].astype(np.float64))
     i, j, weight = np.empty(bound.size, np.int64), np.empty(bound.size, np.int64), np.empty(bound.size)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
 from ..compiled.formulas import row_start
-from ..compiled.loading import bare_inlined, compiled
+from ..compiled.loading import bare, bare_inlined, bare_inside, only_read
 from ..compiled.scanning import CHUNK
 from .forest import Edges, Twins, as_edges, most_edges
 
@@ -17,16 +17,18 @@ from .forest import Edges, Twins, as_edges, most_edges
 DISTANCES_BEFORE_PAUSE = 2**28
 
 
-@compiled
-def nearest_outside(key):
-    """Return the smallest number and its first place. Lanes let the compiler compare several at once."""
-    lanes = np.full(16, np.inf, key.dtype)
+@bare_inside
+def nearest_outside(key, lanes):
+    """Return the smallest number and its first place. Sixteen lanes let the compiler compare several at once."""
+    lanes[:] = np.inf
     whole = len(key) // 16 * 16
     for start in range(0, whole, 16):
         for lane in range(16):
             value = key[start + lane]
             lanes[lane] = value if value < lanes[lane] else lanes[lane]
-    least = lanes.min()
+    least = lanes[0]
+    for lane in range(1, 16):
+        least = min(least, lanes[lane])
     for x in range(whole, len(key)):
         least = min(least, key[x])
     for x in range(len(key)):
@@ -35,7 +37,7 @@ def nearest_outside(key):
     return least, -1
 
 
-@compiled
+@bare_inside
 def load_row(condensed, n, v, row):
     """Copy the distances of object v from condensed form. The first v lie far apart in memory."""
     place = v - 1
@@ -44,7 +46,9 @@ def load_row(condensed, n, v, row):
         place += n - x - 2
     row[v] = 0
     start = row_start(n, v)
-    row[v + 1 :] = condensed[start : start + n - v - 1]
+    values, others = condensed[start : start + n - v - 1], row[v + 1 :]
+    for x in range(len(values)):
+        others[x] = values[x]
 
 
 @bare_inlined
@@ -59,7 +63,7 @@ def compare_chunk(row, key, highest, floor, last, slack, length):
     return hits
 
 
-@compiled
+@bare_inside
 def compare_row(row, key, floor, highest, last, v, slack, found, weight, count):
     """Bring keys and highest edges up to date with the row of v; note edges to visited objects. Returns their number.
 
@@ -84,8 +88,8 @@ def compare_row(row, key, floor, highest, last, v, slack, found, weight, count):
     return count
 
 
-@compiled
-def scan(square, condensed, row, key, floor, highest, counters, slack, found, weight, steps):
+@bare
+def scan(square, condensed, row, key, floor, highest, lanes, counters, slack, found, weight, steps):
     """Take up to ``steps`` steps of Prim's rule, while there is room for the edges of one more.
 
     ``square`` (n, n) or ``condensed`` distances, the other one empty. counters: objects visited, edges found.
@@ -95,9 +99,11 @@ def scan(square, condensed, row, key, floor, highest, counters, slack, found, we
     for _ in range(min(steps, n - counters[0])):
         if counters[1] + n > len(weight):
             return
-        least, v = nearest_outside(key)
-        if least == np.inf:
-            v = np.argmin(floor)  # nothing left in reach: begin anew
+        least, v = nearest_outside(key, lanes)
+        if least == np.inf:  # nothing left in reach: begin anew, with the first that was not visited
+            v = 0
+            while floor[v] > 0:
+                v += 1
         floor[v], key[v] = np.inf, np.inf
         counters[0] += 1
         if len(square):
@@ -115,13 +121,13 @@ def edges_of_matrix(given: NDArray[Any], n: int, slack: float = 0.0) -> tuple[Ed
     With ``slack``: all edges that may be in a minimum spanning tree if distances differ by that much at most.
     """
     kind = given.dtype
-    square, condensed = np.empty((0, 0), kind), np.empty(0, kind)
+    square, condensed = only_read(np.empty((0, 0), kind)), only_read(np.empty(0, kind))
     if given.ndim == 2:
-        square = given if given.flags.c_contiguous else np.ascontiguousarray(given.T)
+        square = only_read(given if given.flags.c_contiguous else np.ascontiguousarray(given.T))
     else:
-        condensed = np.ascontiguousarray(given)
+        condensed = only_read(np.ascontiguousarray(given))
     row, floor, highest = np.zeros(n, kind), np.zeros(n, kind), np.zeros(n, kind)
-    key, counters = np.full(n, np.inf, kind), np.zeros(2, np.int64)
+    key, lanes, counters = np.full(n, np.inf, kind), np.empty(16, kind), np.zeros(2, np.int64)
     found, weight = np.empty((4 * n, 2), np.int64), np.empty(4 * n, kind)
     while counters[0] < n:
         count = int(counters[1])
@@ -131,7 +137,7 @@ def edges_of_matrix(given: NDArray[Any], n: int, slack: float = 0.0) -> tuple[Ed
             found = np.concatenate((found, np.empty((len(found) + n, 2), np.int64)))
             weight = np.concatenate((weight, np.empty(len(weight) + n, kind)))
         steps = max(1, DISTANCES_BEFORE_PAUSE // n)
-        scan(square, condensed, row, key, floor, highest, counters, kind.type(slack), found, weight, steps)
+        scan(square, condensed, row, key, floor, highest, lanes, counters, kind.type(slack), found, weight, steps)
     count = int(counters[1])
     return as_edges(found[:count, 0], found[:count, 1], weight[:count]), None
 

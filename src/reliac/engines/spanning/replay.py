@@ -13,7 +13,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from ..compiled.loading import compiled, inside
+from ..compiled.loading import bare_inlined, bare_inside, compiled, inside
 from ..compiled.sets import top, unite
 from ..compiled.sorting import some_of, sorted_order
 from ..compiled.step import share_count
@@ -95,7 +95,7 @@ def wake(nest, state):
     return found[:count]
 
 
-@inside
+@bare_inside
 def name_link(nest, state, e):
     """Return the clusters p < q that an edge links and its objects in that order, each pair as one number."""
     n = len(state.leader)
@@ -126,7 +126,7 @@ def new_links(nest, state):
     return links[:kept]
 
 
-@inside
+@bare_inside
 def before(nest, state, s, t):
     """Tell whether entry s of the heap comes before entry t: by distance, clusters, objects."""
     a, b = nest.rank[state.heap[s]], nest.rank[state.heap[t]]
@@ -137,7 +137,7 @@ def before(nest, state, s, t):
     return state.heap_pair[s] < state.heap_pair[t]
 
 
-@inside
+@bare_inlined
 def swap(state, s, t):
     """Swap two entries of the heap."""
     state.heap[s], state.heap[t] = state.heap[t], state.heap[s]
@@ -145,7 +145,7 @@ def swap(state, s, t):
     state.heap_pair[s], state.heap_pair[t] = state.heap_pair[t], state.heap_pair[s]
 
 
-@inside
+@bare_inside
 def push_link(nest, state, e, key, pair):
     """Put a link on the heap. O(log E)."""
     s = state.counters[N_HEAP]
@@ -156,7 +156,7 @@ def push_link(nest, state, e, key, pair):
         s = (s - 1) // 2
 
 
-@inside
+@bare_inside
 def pop_link(nest, state):
     """Take the first link off the heap. O(log E)."""
     last = state.counters[N_HEAP] - 1
@@ -174,7 +174,7 @@ def pop_link(nest, state):
     return state.heap[last], state.heap_key[last], state.heap_pair[last]
 
 
-@inside
+@bare_inside
 def establish(nest, state, links, max_value, n_clusters):
     """Join along sorted links as long as they join two clusters; note what becomes complete. Returns the joins."""
     n, counters, joins = len(state.leader), state.counters, 0

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
 from ...input.metrics import METRICS, Squares
-from ..compiled.loading import compiled
+from ..compiled.loading import bare, bare_inlined
 from ..compiled.products import product_error, times_transposed
 from ..compiled.sorting import insert
 from .findings import Findings
@@ -44,7 +44,7 @@ MOST_PAIRS = 16
 AFTER_FIRST, AFTER_SECOND, AFTER_PAIRS = 0.8, 0.9, 1.0
 
 
-@compiled
+@bare_inlined
 def inner_product(points, x, y):
     """Return the inner product of two rows, every bit as SciPy gives it: even and odd columns apart. O(d)."""
     even = odd = 0.0
@@ -56,7 +56,7 @@ def inner_product(points, x, y):
     return total + points[x, whole] * points[y, whole] if whole < points.shape[1] else total
 
 
-@compiled
+@bare_inlined
 def measure(points, norms, kind, x, y):
     """Return the distance of two rows, every bit as SciPy gives it: squares in order of the columns. O(d)."""
     if kind == COSINE:
@@ -69,16 +69,14 @@ def measure(points, norms, kind, x, y):
     return total
 
 
-@compiled
-def lengths(points):
-    """Return the length of every row."""
-    out = np.empty(len(points))
+@bare
+def lengths(points, out):
+    """Compute the length of every row."""
     for x in range(len(points)):
         out[x] = np.sqrt(inner_product(points, x, x))
-    return out
 
 
-@compiled
+@bare
 def select_outside(products, first, own, component, bound, place):
     """Keep for each row of a block the smallest products with other components, sorted.
 
@@ -97,7 +95,7 @@ def select_outside(products, first, own, component, bound, place):
                     insert(bound[i], place[i], 0, last, row[j], first + j)
 
 
-@compiled
+@bare
 def decide(points, norms, kind, first, place, reach, values):
     """Measure what was selected, ``place`` (rows, k); infinite if not nearer than the reach. O(k d) a row."""
     for i in range(len(place)):
@@ -106,33 +104,34 @@ def decide(points, norms, kind, first, place, reach, values):
             values[i, e] = value if value < reach[i] else np.inf
 
 
-@compiled
-def smallest_by_component(products, offset, own, starts, first, out):
+@bare
+def smallest_by_component(products, offset, own, starts, c0, first, lanes, out):
     """Lower ``out`` (components of rows, components of columns) to the smallest number of every pair.
 
     ``own``: row of ``out`` for each row. ``starts``: where the columns of each component begin, and the end; columns
-    from ``first`` on. One pass.
+    from ``first`` on, which is in component ``c0``. ``lanes`` (16,): room. One pass.
     """
-    c0 = np.searchsorted(starts, first, side="right") - 1
     end = first + products.shape[1]
     for i in range(products.shape[0]):
         row, c, start = products[i], c0, first
         while start < end:
             stop = min(starts[c + 1], end)
-            lanes = np.full(16, np.inf, products.dtype)
+            lanes[:] = np.inf
             whole = start + (stop - start) // 16 * 16
             for j in range(start, whole, 16):
                 for lane in range(16):
                     value = row[j - first + lane]
                     lanes[lane] = value if value < lanes[lane] else lanes[lane]
-            least = lanes.min()
+            least = lanes[0]
+            for lane in range(1, 16):
+                least = min(least, lanes[lane])
             for j in range(whole, stop):
                 least = min(least, row[j - first])
             out[own[i], c] = min(out[own[i], c], least + offset[i])
             c, start = c + 1, stop
 
 
-@compiled
+@bare
 def measure_near(points, norms, kind, products, limit, rows, columns, best, found):
     """Measure the pairs of a block whose product is within the limit of the row; keep those as near as the nearest.
 
@@ -202,7 +201,9 @@ def edges_by_products(rows: NDArray[Any], kind: int, pool: Executor, findings: F
     """Return all edges of all minimum spanning trees of the rows."""
     findings = Findings() if findings is None else findings
     points = np.array(rows, np.float64, order="C")
-    norms = lengths(points) if kind == COSINE else np.ones(1)
+    norms = np.ones(len(points) if kind == COSINE else 1)
+    if kind == COSINE:
+        lengths(points, norms)
     forest = Forest(np.arange(len(points)))
     for number in (np.float32, np.float64):
         sweep = Sweep(points, norms, kind, number)
@@ -312,7 +313,9 @@ def component_table(sweep: Sweep, starts: NDArray[np.int64], pool: Executor, fin
         for start in range(int(starts[component[0] + 1]), int(starts[m]), COLUMNS):
             columns = slice(start, min(start + COLUMNS, int(starts[m])))
             products = sweep.products(rows, columns)
-            smallest_by_component(products, sweep.square[rows], component - component[0], starts, start, out)
+            c0 = int(np.searchsorted(starts, start, side="right")) - 1
+            own, lanes = component - component[0], np.empty(16, sweep.number)
+            smallest_by_component(products, sweep.square[rows], own, starts, c0, start, lanes, out)
         return int(component[0]), out
 
     def enter(result: tuple[int, NDArray[np.float64]]) -> None:

@@ -242,7 +242,12 @@ class VectorsEngine(ListEngine):
         fixed, searches = (0.3, 0.2) if self.space.by_size else (0.2, 0.09)
         return self.usual_pace._replace(after=fixed + searches / max(ratio, 0.2))
 
-    # --- the search ---
+    def search_what_is_rare(self, slots: NDArray[np.int64]) -> None:
+        """Search by float64 products, enter new clusters into the lists of others, and measure one by one."""
+        self._pack()
+        self.radius_before = np.full(len(slots), np.inf)
+        self._search_by_products(slots, self.means64(), push=True)
+        self._search_one_by_one(slots)
 
     def search_all(self, slots: NDArray[np.int64]) -> None:
         """Search all clusters; where rows repeat so often that ties would fill lists, the first of equal rows only.

@@ -70,6 +70,13 @@ class SpatialEngine(VectorsEngine):
         n, d = rows_of(problem.objects).shape
         return int(n * (8 * (-(-d // 4) * 4) + 12 * SEARCH_LENGTH + 350 + 2 * 8 * (d + 3) + 8 * (2 * d + 3) / 3))
 
+    def search_what_is_rare(self, slots: NDArray[np.int64]) -> None:
+        """Search new clusters, enter them into all lists, and find what is tied with them."""
+        self.search(slots, push=False)
+        self.lists.radius[:] = np.inf
+        self.search(slots[:2], push=True)
+        self._search_ties(slots[:2], np.full(2, np.inf))
+
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists through the tree; with ``push``, first find whose lists the new clusters enter."""
         self.searches += len(slots)
