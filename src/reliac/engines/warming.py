@@ -13,6 +13,7 @@ import numpy as np
 
 from ..algorithm.criteria import CRITERIA
 from ..errors import unknown_name
+from ..input.edges import make_graph
 from ..input.problem import Problem, make_problem
 from ..machine import n_threads
 from .choice import ENGINES, get_engine
@@ -22,7 +23,7 @@ from .compiled.ready import ready, writable_folder
 OBJECTS = 30
 
 #: Engines that a second process compiles: half of the work, and they have the least in common with the others.
-IN_SECOND_PROCESS = ("dense", "spanning")
+IN_SECOND_PROCESS = ("dense", "spanning", "graph")
 
 
 class LoadedEngine(NamedTuple):
@@ -95,10 +96,18 @@ def _load(name: str) -> LoadedEngine | None:
 
 
 def _problem_for(name: str) -> Problem | None:
-    """Return a small problem that an engine can do; None where there is none: such engines have no compiled code."""
-    points = np.random.default_rng(0).random((OBJECTS, 2))
-    problems = (make_problem(points, criterion, metric="sqeuclidean") for criterion in CRITERIA)
-    return next((problem for problem in problems if get_engine(name).refuses(problem) is None), None)
+    """Return a small problem that an engine can do: of points, or of a graph; None if there is none."""
+    points, ring = np.random.default_rng(0).random((OBJECTS, 2)), np.arange(OBJECTS)
+    graph = make_graph(np.column_stack((ring, np.roll(ring, 1), ring + 1.0)))
+    engine = get_engine(name)
+    for criterion in CRITERIA.values():
+        problems = [make_problem(points, criterion.name, metric="sqeuclidean")]
+        if not criterion.geometric:
+            problems.append(make_problem(graph, criterion.name, metric="precomputed"))
+        for problem in problems:
+            if engine.refuses(problem) is None:
+                return problem
+    return None
 
 
 # --- the second process ---
