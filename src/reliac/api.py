@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal, NoReturn
 
@@ -25,6 +26,7 @@ from .run.groups import GroupTrees
 from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
 from .run.solve import cluster_problem
+from .run.standard import linkage_without_ties
 from .tree.building import with_root
 from .tree.clustertree import ClusterTree
 from .tree.levels import has_ties
@@ -295,16 +297,18 @@ def linkage(
     if optimal_ordering:
         n = count_objects(len(y)) or 0 if condensed else int(np.shape(y)[0])
         check_memory(BYTES_TO_ORDER * n**2, f"The optimal ordering of {n} objects", "leave out optimal_ordering")
-    options: dict[str, Any] = {"metric": "precomputed" if condensed else metric}
     row = get_criterion(method)
-    tree = cluster(y, method, alpha=1.0 if row.reducible else 0.0, **options)
-    if row.reducible and has_ties(tree):  # a tie joins three at once: not what the standard strategy does
-        tree = cluster(y, method, alpha=0.0, **options)
-    matrix = tree.linkage_matrix("distance" if row.reducible else "level")
-    if optimal_ordering and len(matrix) and tree.problem is not None:
+    problem = make_problem(y, row.name, metric="precomputed" if condensed else metric)
+    matrix = linkage_without_ties(problem)
+    if matrix is None:
+        tree = cluster_problem(replace(problem, alpha=1.0 if row.reducible else 0.0))
+        if row.reducible and has_ties(tree):  # a tie joins three at once: not what the standard strategy does
+            tree = cluster_problem(replace(problem, alpha=0.0))
+        matrix = tree.linkage_matrix("distance" if row.reducible else "level")
+    if optimal_ordering and len(matrix):
         from scipy.cluster.hierarchy import optimal_leaf_ordering
 
-        distances = tree.problem.objects.condensed_distances(tree.problem.metric)
+        distances = problem.objects.condensed_distances(problem.metric)
         matrix = np.asarray(optimal_leaf_ordering(matrix, distances))
     return matrix
 

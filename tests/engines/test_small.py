@@ -189,3 +189,15 @@ def test_1500_objects_are_clustered_without_importing_numba():
         "assert 'numba' not in sys.modules and 'sklearn' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("criterion", ["complete", "average", "weighted", "centroid", "median", "ward"])
+@pytest.mark.parametrize("n", [150, 320, 450])
+def test_an_early_stopped_tree_of_some_hundred_objects_is_developed_to_the_whole_tree(criterion, n):
+    X = np.random.default_rng(n).normal(size=(n, 3))
+    whole = reliac.cluster(X, criterion, engine="small")
+    for level in (1, 3, whole.n_levels // 2):
+        early = reliac.cluster(X, criterion, engine="small", max_level=level)
+        assert np.array_equal(
+            early.develop().links[["left", "right", "level"]], whole.links[["left", "right", "level"]]
+        )

@@ -231,10 +231,13 @@ class Tables:
         if self.small:
             self.contract(gone[:0], gone[:0], factors[:0])
             return
-        before, kept = (self.near, self.smallest, self.tied), None
+        before, kept, searched = (self.near, self.smallest, self.tied), None, not len(self.fresh)
         if 2 * len(self.alive) < self.m:
             kept = self.contract(gone[:0], gone[:0], factors[:0])
-        self._mark(heads, parts, kept, *before)
+        if searched or self.small:
+            self._mark(heads, parts, kept, *before)
+        else:  # joined before the first search, to catch up with an earlier run: nothing is known yet
+            self.fresh = self.alive
 
     def _reduced(self, rows: NDArray[Any], starts: Indices, factors: Floats) -> NDArray[Any]:
         """Return one row for every group, given the rows of the parts: what ``reduceat`` does, but quick."""

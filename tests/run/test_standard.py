@@ -1,0 +1,53 @@
+"""Small inputs without ties get SciPy's own tree; whatever may be tied goes to an engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist
+
+import reliac
+from problems import CRITERIA, lattice, tie_free
+from reliac.input.problem import make_problem
+from reliac.run.solve import cluster_problem
+from reliac.run.standard import linkage_without_ties, may_tie
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("seed", range(3))
+def test_without_ties_the_matrix_is_that_of_the_engines_row_for_row(criterion, seed):
+    X = tie_free(seed)
+    for data, metric in ((X, "euclidean"), (pdist(X), "precomputed")):
+        problem = make_problem(data, criterion, metric=metric, alpha=0.0)
+        quick = linkage_without_ties(problem)
+        assert quick is not None
+        slow = cluster_problem(problem).linkage_matrix("distance" if problem.criterion.reducible else "level")
+        assert np.array_equal(quick[:, [0, 1, 3]], slow[:, [0, 1, 3]])
+        assert np.allclose(quick[:, 2], slow[:, 2], rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_ties_go_to_an_engine(criterion):
+    assert linkage_without_ties(make_problem(lattice(0), criterion)) is None
+
+
+def test_sums_of_whole_numbers_may_tie_where_no_two_of_them_are_equal():
+    distances = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    assert may_tie(distances, summed=True, geometric=False)
+    assert may_tie(np.sqrt(distances), summed=True, geometric=True)
+    assert not may_tie(distances, summed=False, geometric=False)
+    assert not may_tie(distances + 0.3, summed=True, geometric=False)
+
+
+def test_squared_distances_of_points_are_not_a_case_for_scipy():
+    problem = make_problem(tie_free(0), "ward", metric="sqeuclidean")
+    assert linkage_without_ties(problem) is None
+    assert linkage_without_ties(make_problem(tie_free(0), "average", metric="sqeuclidean")) is not None
+
+
+def test_the_public_function_agrees_with_scipy_on_vectors_and_distances():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    for criterion in CRITERIA:
+        assert np.allclose(reliac.linkage(X, criterion), linkage(X, criterion))
+        assert np.allclose(reliac.linkage(pdist(X), criterion), linkage(pdist(X), criterion))
