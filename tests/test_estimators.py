@@ -60,21 +60,45 @@ def members_of_merges(children, n):
 # --- conventions ---
 
 
+class WholeTable:
+    """Euclidean distances as a function of the whole table; its name is the same in every process."""
+
+    def __call__(self, X, Y=None):
+        """Compare all rows."""
+        return euclidean_distances(X, Y)
+
+    def __repr__(self):
+        """Name it."""
+        return "WholeTable()"
+
+
+class Largest:
+    """The largest along an axis, under a name that is the same in every process."""
+
+    def __call__(self, X, axis=None):
+        """Pool some columns."""
+        return np.max(X, axis=axis)
+
+    def __repr__(self):
+        """Name it."""
+        return "Largest()"
+
+
 @parametrize_with_checks(
     [
         ReliableAgglomerativeClustering(),
         ReliableAgglomerativeClustering(linkage="single", compute_full_tree=False),
         ReliableAgglomerativeClustering(linkage="centroid", alpha=0.0),
         ReliableAgglomerativeClustering(linkage="upgma", n_jobs=1, progress=True),
-        ReliableAgglomerativeClustering(linkage="average", metric=euclidean_distances),
+        ReliableAgglomerativeClustering(linkage="average", metric=WholeTable()),
         ReliableFeatureAgglomeration(),
-        ReliableFeatureAgglomeration(linkage="average", metric=euclidean_distances, pooling_func=np.max),
+        ReliableFeatureAgglomeration(linkage="average", metric=WholeTable(), pooling_func=Largest()),
         ReliableOutlierDetector(),
         ReliableOutlierDetector("single", contamination="auto"),
         ReliableOutlierDetector("ward", metric="sqeuclidean"),
         ReliableOutlierDetector("average", by="level"),
         ReliableOutlierDetector(by="level of 5", n_jobs=1),
-        ReliableOutlierDetector("complete", metric=euclidean_distances, by="distance"),
+        ReliableOutlierDetector("complete", metric=WholeTable(), by="distance"),
     ]
 )
 @MANY_TIES  # of a few random rows many have the highest score
