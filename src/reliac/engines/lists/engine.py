@@ -100,6 +100,7 @@ class ListEngine:
             parts=np.empty(n, np.int64),
             bounds=np.empty(n + 1, np.int64),
             found=_room_for_links(n),
+            waiting=_room_for_links(n if 0.0 < problem.alpha < 1.0 else 0),
             taken=_room_for_links(n),
             level=np.empty(n, np.int64),
             counters=np.zeros(N_COUNTERS, np.int64),

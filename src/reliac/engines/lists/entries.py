@@ -28,19 +28,20 @@ TARGET, AFTER, BEFORE, FIRST = range(4)
 #: What one step hands to the next. ``touched``: clusters whose nearest neighbour may have changed. ``searched``: those
 #: whose lists prove nothing any more. ``pushed``: new clusters that must be searched and entered into the lists of
 #: others. ``parts``, ``bounds``: the groups that are joined, as :func:`reliac.engines.compiled.step.groups_of` has
-#: them. ``found``: reliable links that may be taken. ``taken``, ``level``: all links established so far.
-Work = namedtuple("Work", "touched searched pushed parts bounds found taken level counters")
+#: them. ``found``: reliable links that may be taken. ``waiting``: those that a level found and left, where it takes a
+#: share of them only. ``taken``, ``level``: all links established so far.
+Work = namedtuple("Work", "touched searched pushed parts bounds found waiting taken level counters")
 
 #: Marks of one thread: ``seen`` (n,) holds the newest stamp a slot was seen with.
 Scratch = namedtuple("Scratch", "seen stamp")
 
-#: Places in Work.counters. N_TOUCHED to N_LINKS count what the arrays of Work hold (N_FOUND may also be NOT_YET or
-#: NO_ROOM). LOOKED_AT: how many of the touched clusters were looked at since they were touched; REFRESHED: whether the
+#: Places in Work.counters. N_TOUCHED to N_WAITING count what the arrays of Work hold (N_FOUND may also be NOT_YET or
+#: NO_ROOM, N_WAITING too the latter). LOOKED_AT: how many of the touched clusters were looked at since they were touched; REFRESHED: whether the
 #: lists of the others are up to date already; FOLLOWED: whether followers are known (:func:`follow`).
-N_ALIVE, N_NODES, LEVEL, N_TOUCHED, N_SEARCHED, N_PUSHED, N_GROUPS, N_FOUND, N_LINKS = range(9)
-LOOKED_AT, REFRESHED, FOLLOWED, N_COUNTERS = range(9, 13)
+N_ALIVE, N_NODES, LEVEL, N_TOUCHED, N_SEARCHED, N_PUSHED, N_GROUPS, N_FOUND, N_LINKS, N_WAITING = range(10)
+LOOKED_AT, REFRESHED, FOLLOWED, N_COUNTERS = range(10, 14)
 
-#: Links were not looked for in threads yet; or they were, and ties left no room for them.
+#: Links were not looked for in threads yet; or ties left no room for them.
 NOT_YET, NO_ROOM = -1, -2
 
 

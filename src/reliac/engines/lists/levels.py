@@ -66,6 +66,8 @@ from .entries import (
     N_PUSHED,
     N_SEARCHED,
     N_TOUCHED,
+    N_WAITING,
+    NO_ROOM,
     NOT_YET,
     REFRESHED,
     TARGET,
@@ -333,7 +335,8 @@ def do_share(step, space, lists, nodes, work, rules, scratch, first, stop, first
 def advance(space, lists, nodes, work, rules, leader, scratch, patience):
     """Run levels until Python is needed, or until about ``patience`` clusters were looked at; return the status.
 
-    Cost of a level: what changed, not n (alpha=1); all living clusters for smaller alpha.
+    Cost of a level: what changed, not n; for alpha below 1 also the reliable links that wait, of which it takes the
+    share alpha; one pass over all clusters where it is 0.
     """
     counters, done = work.counters, 0
     while True:
@@ -350,7 +353,8 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
             return SEARCH
         if done > patience:
             return PAUSE
-        done += (counters[N_TOUCHED] if rules.alpha == 1.0 else len(leader) // 16) + 1
+        at_all = rules.alpha == 0.0 or counters[N_WAITING] == NO_ROOM
+        done += (len(leader) // 16 if at_all else counters[N_TOUCHED] + counters[N_WAITING]) + 1
         if rules.alpha == 0.0:
             find_smallest(space, lists, nodes, work, rules, scratch)
         if rules.alpha == 1.0 and counters[N_TOUCHED] > THICK and counters[N_FOUND] == NOT_YET:

@@ -8,13 +8,13 @@ from ...algorithm.links import Links
 from ..compiled.loading import bare_inlined, bare_inside, inside
 from ..compiled.sorting import some_of
 from ..compiled.step import choose_links, groups_of, smallest_share, sorted_links, within
-from .entries import LEVEL, N_ALIVE, N_FOUND, N_GROUPS, N_LINKS, N_TOUCHED, NOT_YET, mark_now
+from .entries import LEVEL, N_ALIVE, N_FOUND, N_GROUPS, N_LINKS, N_TOUCHED, N_WAITING, NO_ROOM, NOT_YET, mark_now
 
 
 @inside
-def rows_to_look_at(work, rules, n):
-    """Return the slots whose links may be new: those touched, or all where links of earlier levels are left."""
-    if rules.alpha == 1.0:
+def rows_to_look_at(work, n):
+    """Return the slots whose links may be new: those touched, or all where ties left no room for links that wait."""
+    if work.counters[N_WAITING] != NO_ROOM:
         return work.touched[: work.counters[N_TOUCHED]]
     rows = np.empty(n, np.int64)
     for r in range(n):
@@ -30,20 +30,46 @@ def some_links(links, first, stop):
 
 @inside
 def nearest_links(lists, nodes, work, rules, n):
-    """Return the reliable links that may be new, in the order of the clusters they were seen from; some come twice.
+    """Return the reliable links, those that wait first, then new ones as they were seen; some come twice.
 
-    Links that became reliable since the last level have a touched cluster on one side.
+    Links that became reliable since the last level have a touched cluster on one side. A link that waits is as good as
+    on the day it was found if none of its clusters was touched; otherwise it is found again, if it is still there.
     """
     if work.counters[N_FOUND] >= 0:
         return some_links(work.found, 0, work.counters[N_FOUND])
-    rows = rows_to_look_at(work, rules, n)
-    room, count = 0, len(rows)
+    kept, rows = still_waiting(nodes, work), rows_to_look_at(work, n)
+    room, count = -1, len(rows)
     links = some_links(work.found, 0, 0)
     while room < count:  # without ties there are fewer links than rows, and once is enough
         room = count
-        links = Links(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64))
-        count = fill_links(lists, nodes, rules, rows, mark_now(work), links)
-    return some_links(links, 0, count)
+        links = Links(np.empty(kept + room, np.int64), np.empty(kept + room, np.int64), np.empty(kept + room))
+        every = work.counters[N_WAITING] == NO_ROOM
+        count = fill_links(lists, nodes, rules, rows, mark_now(work), every, some_links(links, kept, kept + room))
+    for k in range(kept):
+        links.p[k], links.q[k] = work.waiting.p[k], work.waiting.q[k]
+        links.distance[k] = work.waiting.distance[k]
+    return some_links(links, 0, kept + count)
+
+
+@bare_inside
+def still_waiting(nodes, work):
+    """Forget the links that wait and have a cluster that was joined or touched; return how many are left."""
+    waiting, mark, stamp, kept = work.waiting, nodes.mark, mark_now(work), 0
+    for k in range(max(work.counters[N_WAITING], 0)):
+        p, q = waiting.p[k], waiting.q[k]
+        if nodes.node_of[p] >= 0 and nodes.node_of[q] >= 0 and mark[p] != stamp and mark[q] != stamp:
+            waiting.p[kept], waiting.q[kept], waiting.distance[kept] = p, q, waiting.distance[k]
+            kept += 1
+    return kept
+
+
+@bare_inside
+def let_wait(work, links):
+    """Keep the reliable links of a level for the next one, as far as there is room; those taken will be forgotten."""
+    waiting = work.waiting
+    work.counters[N_WAITING] = len(links.p) if len(links.p) <= len(waiting.p) else NO_ROOM
+    for k in range(max(work.counters[N_WAITING], 0)):
+        waiting.p[k], waiting.q[k], waiting.distance[k] = links.p[k], links.q[k], links.distance[k]
 
 
 @bare_inside
@@ -53,16 +79,17 @@ def find_links(lists, nodes, work, rules, first, stop):
     They are left in ``work.found`` from ``first`` on, as far as there is room up to ``stop``.
     """
     found = Links(work.found.p[first:stop], work.found.q[first:stop], work.found.distance[first:stop])
-    return fill_links(lists, nodes, rules, work.touched[first:stop], mark_now(work), found)
+    return fill_links(lists, nodes, rules, work.touched[first:stop], mark_now(work), np.bool_(False), found)
 
 
 @bare_inside
-def fill_links(lists, nodes, rules, rows, stamp, links):
+def fill_links(lists, nodes, rules, rows, stamp, every, links):
     """Fill in the links of some clusters that are as near as the nearest of both sides; tell how many there are.
 
     Entries of clusters that were joined are skipped: in a list that was not touched they are no nearer than the best,
     and if they tie, the new cluster's own list has the link. A link that the other side begins its list with is left to
-    that side, if it comes later. What does not fit into ``links`` is only counted.
+    that side, if it is looked at too: if it is marked with ``stamp``, or ``every`` cluster is. What does not fit into
+    ``links`` is only counted.
     """
     count, object_of = 0, nodes.object_of
     for k in range(len(rows)):
@@ -78,7 +105,7 @@ def fill_links(lists, nodes, rules, rows, stamp, links):
             a, b = r, c
             if object_of[c] < object_of[r]:
                 other = lists.start[c]
-                seen = rules.alpha != 1.0 or nodes.mark[c] == stamp
+                seen = every or nodes.mark[c] == stamp
                 if seen and lists.nodes[other] == nodes.node_of[r] and lists.distances[other] == distance:
                     continue
                 a, b = c, r
@@ -146,6 +173,8 @@ def take_links(lists, nodes, work, rules, scratch, leader):
     counters, object_of = work.counters, nodes.object_of
     most = counters[N_ALIVE] - rules.n_clusters
     links = nearest_links(lists, nodes, work, rules, len(leader))
+    if len(work.waiting.p):
+        let_wait(work, links)
     order = np.empty(0, np.int64)
     if all_distinct(scratch, links):
         order = sorted_links(links, object_of)
