@@ -84,11 +84,9 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
 
 
 def relief(problem: Problem) -> Choice:
-    """Choose who goes on where ties have overwhelmed an engine: one that does without lists of them, if it fits."""
+    """Choose who goes on where ties have overwhelmed an engine: one that does without lists of them."""
     dense = get_engine("dense")
-    if problem.alpha == 0.0 and dense.refuses(problem) is None and dense.memory(problem) < free_memory():
-        return _asked_for(problem, dense)
-    return _asked_for(problem, get_engine("literal"))
+    return _asked_for(problem, get_engine("literal") if dense.refuses(problem) else dense)
 
 
 def _refusal(problem: Problem, engine: type[Engine]) -> str | None:

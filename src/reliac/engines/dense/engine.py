@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
 from ...algorithm.links import Groups, Links
+from ...input.condensed import fill_square
 from ...input.metrics import Squares, squares_of
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
@@ -21,7 +22,8 @@ from ..compiled.formulas import euclidean_square, reduction_of
 from ..compiled.loading import FEW, load
 from ..compiled.rules import make_rules
 from .filling import close_square, padded_width
-from .levels import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps, advance, join_groups, search_all
+from .levels import advance, join_groups, search_all
+from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps
 
 #: Up to so many objects this engine is the quickest ...
 MOST = 2000
@@ -84,6 +86,11 @@ class DenseEngine:
             vectors = rows_of(problem.objects)
             root = squares_of(problem.compared_metric) is Squares.ROOTED
             euclidean_square(np.ascontiguousarray(vectors.T, np.float64), stored, width, root)
+        elif isinstance(problem.objects, Distances):
+            square = stored.reshape(n, width)[:, :n]
+            fill_square(square, problem.objects.matrix, n)
+            if problem.criterion.geometric:
+                square *= square
         else:
             stored.reshape(n, width)[:, :n] = problem.base_distances()
         close_square(self.square, n, width)
@@ -103,9 +110,10 @@ class DenseEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """The matrix, and while it is filled from anything but points two more."""
+        """The matrix, and while it is filled from anything but points and given distances two more."""
+        filled_in_place = problem.objects.are_points(problem.metric) or isinstance(problem.objects, Distances)
         n = problem.n_objects
-        return (8 if problem.objects.are_points(problem.metric) else 24) * n**2 + 700 * n
+        return (8 if filled_in_place else 24) * n**2 + 700 * n
 
     @property
     def n_clusters(self) -> int:

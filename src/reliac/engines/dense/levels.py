@@ -7,8 +7,6 @@ every pass over a row runs in vector instructions.
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 import numpy as np
 
 from ...algorithm.links import Links
@@ -18,6 +16,8 @@ from ..compiled.scanning import nearest_in
 from ..compiled.sorting import some_of
 from ..compiled.step import choose_links, groups_of
 from .filling import padded_width
+from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, N_SEARCHED, WIDTH, distances_of
+from .ties import choose_from_rows
 
 #: Pack the matrix when this share of its places is left.
 PACK = 0.7
@@ -25,43 +25,14 @@ PACK = 0.7
 #: Numbers of a row that are read in the time of one in a column.
 STRIDE = 16
 
+#: More links than this for every place are not listed any more.
+MANY_TIES = 16
+
 #: Fewer places than this are not packed any more.
 FEWEST = 64
 
-#: ``stored`` lies flat, ``width`` numbers a row; the diagonal is infinite, sums inside a cluster are its ``spread``.
-#: ``best``: distance of the nearest, minus infinity for a place that is free; ``tied``: it may not be the only one.
-Square = namedtuple(
-    "Square", "stored slot weight spread best nearest tied looked reduction offset by_size equal_parts reducible"
-)
-
-#: What the levels leave: links, and the places whose rows were ``searched`` last; ``mark`` tells what to do with a row.
-Steps = namedtuple("Steps", "p q distance level searched mark row scratch counters")
-
-#: Places in Steps.counters.
-N_ALIVE, N_PLACES, WIDTH, LEVEL, N_LINKS, N_SEARCHED = range(6)
-
 #: Marks of places: no cluster any more; nothing changed; the nearest was joined; a new cluster.
 FREE, KEPT, LEFT, NEW = -1, 0, 1, 2
-
-
-@inside
-def distances_of(square, r, width, out):
-    """Return the distances of one cluster to all places, infinite to itself and to free ones. O(width)."""
-    stored = square.stored[r * width : (r + 1) * width]
-    if square.reduction != ADD:
-        return stored
-    weight, spread = square.weight, square.spread
-    w, s = weight[r], spread[r]
-    if not square.offset:
-        for c in range(width):
-            out[c] = from_sums(stored[c], s, spread[c], w, weight[c], False, False)
-    elif square.by_size:
-        for c in range(width):
-            out[c] = from_sums(stored[c], s, spread[c], w, weight[c], True, True)
-    else:
-        for c in range(width):
-            out[c] = from_sums(stored[c], s, spread[c], w, weight[c], True, False)
-    return out[:width]
 
 
 @inside
@@ -134,7 +105,10 @@ def with_room(values, count, more):
 
 @inside
 def nearest_links(square, steps, rows, tie_factor):
-    """Return the links of some clusters that are as near as the nearest of both sides; some may come twice."""
+    """Return the links of some clusters that are as near as the nearest of both sides, and whether these are all.
+
+    Some may come twice. Where ties are many, the rest is left out.
+    """
     width, n = steps.counters[WIDTH], steps.counters[N_PLACES]
     best, tied, looked, stamp = square.best, square.tied, square.looked, steps.counters[LEVEL] + 1
     p, q, d, count = np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows), np.int64), np.empty(2 * len(rows)), 0
@@ -148,6 +122,8 @@ def nearest_links(square, steps, rows, tie_factor):
                 count += 1
             continue
         values, bound = distances_of(square, r, width, steps.row), best[r] * tie_factor
+        if count > MANY_TIES * n:
+            return Links(p[:count], q[:count], d[:count]), False
         if count + n > len(p):
             more = len(p) + n
             p, q, d = with_room(p, count, more), with_room(q, count, more), with_room(d, count, more)
@@ -156,7 +132,7 @@ def nearest_links(square, steps, rows, tie_factor):
             if values[c] <= bound and values[c] <= best[c] * tie_factor and not told_by_c:
                 p[count], q[count], d[count] = min(r, c), max(r, c), values[c]
                 count += 1
-    return Links(p[:count], q[:count], d[:count])
+    return Links(p[:count], q[:count], d[:count]), True
 
 
 @inside
@@ -342,7 +318,11 @@ def advance(square, steps, rules, leader, patience):
         if left <= 0 or counters[LEVEL] >= rules.max_level:
             return True
         rows = rows_to_look_at(square, steps, rules.alpha)
-        links = choose_links(nearest_links(square, steps, rows, rules.tie_factor), square.slot, rules, leader, left)
+        links, all_of_them = nearest_links(square, steps, rows, rules.tie_factor)
+        if all_of_them:
+            links = choose_links(links, square.slot, rules, leader, left)
+        else:
+            links = choose_from_rows(square, steps, rules, leader, left)
         if len(links.p) == 0:
             return True
         counters[LEVEL] += 1

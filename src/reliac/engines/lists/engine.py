@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch, Found, Pace, TooManyTies
 from ...algorithm.links import Groups, Links, groups_of
+from ...input.objects import Distances
 from ...input.problem import Problem
 from ...machine import free_memory, n_threads
 from ..compiled.loading import FEW, Watch, load
@@ -49,7 +50,8 @@ SEARCH_LENGTH = LIST_LENGTH + 4
 #: Compiled code returns to Python after it has looked at about so many clusters: for progress and Ctrl-C.
 CLUSTERS_BEFORE_PAUSE = 100_000
 
-#: Entries of a list, on average, up to which taking one link at a time is quick under ties.
+#: Entries of a list, on average, up to which lists are quicker under ties than a matrix that is there already, or than
+#: one that is made, where links are taken one at a time.
 FEW_TIES = 60
 
 #: The share of the first search after which lists tell what is to be expected of the levels.
@@ -83,8 +85,9 @@ class ListEngine:
         )
         self.end_of_lists = length
         self.most_entries = 400 * n + 2**24
-        if problem.alpha == 0.0 and 24 * n**2 < free_memory():  # under ties a whole matrix costs less
-            self.most_entries = FEW_TIES * n
+        given = isinstance(problem.objects, Distances)
+        if (problem.alpha == 0.0 or given) and (8 if given else 24) * n**2 < free_memory():
+            self.most_entries = FEW_TIES * n  # under ties a whole matrix costs less
         self.nodes = Nodes(
             parent=np.full(2 * n, -1, np.int32),
             slot_of=np.r_[np.arange(n, dtype=np.int32), np.zeros(n, np.int32)],

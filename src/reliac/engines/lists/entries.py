@@ -36,8 +36,9 @@ Work = namedtuple("Work", "touched searched pushed parts bounds found waiting ta
 Scratch = namedtuple("Scratch", "seen stamp")
 
 #: Places in Work.counters. N_TOUCHED to N_WAITING count what the arrays of Work hold (N_FOUND may also be NOT_YET or
-#: NO_ROOM, N_WAITING too the latter). LOOKED_AT: how many of the touched clusters were looked at since they were touched; REFRESHED: whether the
-#: lists of the others are up to date already; FOLLOWED: whether followers are known (:func:`follow`).
+#: NO_ROOM, N_WAITING too the latter). LOOKED_AT: how many of the touched clusters were looked at since they were
+#: touched; REFRESHED: whether the lists of the others are up to date already; FOLLOWED: whether followers are known
+#: (:func:`follow`).
 N_ALIVE, N_NODES, LEVEL, N_TOUCHED, N_SEARCHED, N_PUSHED, N_GROUPS, N_FOUND, N_LINKS, N_WAITING = range(10)
 LOOKED_AT, REFRESHED, FOLLOWED, N_COUNTERS = range(10, 14)
 
