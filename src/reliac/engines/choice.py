@@ -86,7 +86,7 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
 def relief(problem: Problem) -> Choice:
     """Choose who goes on where ties have overwhelmed an engine: one that does without lists of them."""
     dense = get_engine("dense")
-    return _asked_for(problem, get_engine("literal") if dense.refuses(problem) else dense)
+    return _asked_for(problem, get_engine("literal") if _refusal(problem, dense) else dense)
 
 
 def _refusal(problem: Problem, engine: type[Engine]) -> str | None:

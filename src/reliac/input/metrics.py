@@ -128,7 +128,10 @@ def pairwise_condensed(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
         condensed = _by_calls(vectors, metric)
     else:
         try:
-            condensed = np.asarray(pdist(vectors, metric), dtype=np.float64)
+            if squares_of(metric) is Squares.UNIT:
+                condensed = 0.5 * pdist(unit_rows(vectors), "sqeuclidean")
+            else:
+                condensed = np.asarray(pdist(vectors, metric), dtype=np.float64)
         except (np.linalg.LinAlgError, ValueError, TypeError) as error:
             raise ValueError(
                 explain(
@@ -139,6 +142,30 @@ def pairwise_condensed(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
             ) from error
     _check_computed(condensed, metric, len(vectors))
     return np.maximum(condensed, 0.0, out=condensed)
+
+
+def unit_rows(vectors: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the rows in float64, scaled to unit length.
+
+    The cosine distance of two rows is half the squared distance of these. One minus their product is the same on paper,
+    but nearly parallel rows lose all digits there: see "Rounding" in ``docs/how-it-works.md``.
+    """
+    rows = np.ascontiguousarray(vectors, dtype=np.float64)
+    power = np.frexp(np.abs(rows).max(axis=1))[1]
+    rows = np.ldexp(rows, -power[:, None])  # exact, and squares stay in the range of floats
+    rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return rows
+
+
+def between(
+    some: NDArray[Any], others: NDArray[Any], metric: MetricLike, **options: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the distances of some rows to others, the same bits as :func:`pairwise` has for them."""
+    from scipy.spatial.distance import cdist
+
+    if squares_of(metric) is Squares.UNIT:
+        return np.asarray(0.5 * cdist(unit_rows(some), unit_rows(others), "sqeuclidean"))
+    return np.maximum(cdist(some, others, metric, **options), 0.0)
 
 
 def _by_products(vectors: Any, metric: MetricLike) -> bool:
@@ -185,12 +212,10 @@ def fill_block(target: NDArray[Any], vectors: NDArray[Any], metric: MetricLike, 
 
     Rows are written as they lie in memory, so that fresh memory is taken a little at a time.
     """
-    from scipy.spatial.distance import cdist
-
     stop = min(start + rows, len(vectors))
     for left in range(start, len(vectors), COLUMNS_AT_ONCE):
         right = min(left + COLUMNS_AT_ONCE, len(vectors))
-        block = np.maximum(cdist(vectors[start:stop], vectors[left:right], metric), 0.0)
+        block = between(vectors[start:stop], vectors[left:right], metric)
         if left == start:  # the same bits on both sides, and nothing from a row to itself
             own = np.triu(block[:, : stop - start], 1)
             block[:, : stop - start] = own + own.T

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from ..errors import explain
-from ..input.metrics import MetricLike
+from ..input.metrics import MetricLike, between
 from ..input.numbers import is_sparse
 from .clustertree import ClusterTree
 from .outliers import Score, distance_scores, growing_distances, level_scores, score_objects
@@ -80,8 +79,8 @@ def distances_to_training(numbers: Any, training: Any, metric: MetricLike) -> It
     for rows in _blocks(numbers.shape[0], max(numbers.shape[1], 0 if training is None else training.shape[0])):
         distances = some = _dense(numbers[rows])
         if training is not None:
-            parts = [cdist(some, _dense(training[part]), metric, **options) for part in _blocks(*training.shape)]
-            distances = np.maximum(np.hstack(parts), 0.0)  # rounding can leave a cosine distance below 0
+            parts = [between(some, _dense(training[part]), metric, **options) for part in _blocks(*training.shape)]
+            distances = np.hstack(parts)
         bad = np.argwhere(~(np.isfinite(distances) & (distances >= 0)))
         if len(bad):
             row, other = (int(index) for index in bad[0])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import TooManyTies
 from ...input.graph import Graph
-from ...input.metrics import EUCLIDEAN, Squares, squares_of
+from ...input.metrics import Squares, squares_of, unit_rows
 from ...input.objects import Distances, Vectors
 from ...input.problem import Problem
 from ..compiled.formulas import euclidean_square
@@ -63,22 +63,22 @@ def _search_edges(problem: Problem, threads: int, findings: Findings) -> tuple[E
         return edges_of_given(np.array(objects.matrix, np.float64) if n <= SMALL else objects.matrix, n, threads)
     if not isinstance(objects, Vectors) or objects.sparse or not squares_of(metric):
         return edges_of_matrix(problem.base_distances(), n)
-    vectors = objects.rows
-    first = find_twins(vectors) if metric in EUCLIDEAN else None
+    by_direction = squares_of(metric) is Squares.UNIT
+    vectors = unit_rows(objects.rows) if by_direction else objects.rows
+    first = find_twins(vectors)
     own = np.flatnonzero(first == np.arange(n)) if first is not None else np.arange(n)
     rows = vectors[own] if first is not None else vectors
     twins = Twins(first, 0.0) if first is not None else None
-    edges = edges_of_vectors(rows, int(squares_of(metric)), problem, threads, findings)
+    edges = edges_of_vectors(rows, threads, findings)
     if twins is not None and (edges.weight == 0.0).any():
         raise TooManyTies("different rows at distance 0, which squares of differences cannot tell from equal ones")
-    return edges._replace(i=own[edges.i], j=own[edges.j]), twins
+    weight = 0.5 * edges.weight if by_direction else edges.weight
+    return edges._replace(i=own[edges.i], j=own[edges.j], weight=weight), twins
 
 
-def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: int, findings: Findings) -> Edges:
-    """Choose by size and dimension; rows are distinct unless compared by direction."""
+def edges_of_vectors(rows: NDArray[Any], threads: int, findings: Findings) -> Edges:
+    """Choose by size and dimension who finds the edges by squared distances of distinct rows."""
     n, d = rows.shape
-    if n <= SMALL and kind == Squares.UNIT:
-        return edges_of_matrix(Vectors(rows).base_distances(problem.criterion, problem.metric), n)[0]
     if n <= SMALL:
         square = np.empty((n, n))
         np.fill_diagonal(square, 0.0)
@@ -86,18 +86,18 @@ def edges_of_vectors(rows: NDArray[Any], kind: int, problem: Problem, threads: i
         euclidean_square(columns, square.reshape(-1), n, False)
         return edges_of_matrix(square, n)[0]
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        if by_tree(n, d, kind):
+        if by_tree(n, d):
             from .boruvka import edges_of_points
 
             return edges_of_points(rows, pool, findings)
         from .sweeps import edges_by_products
 
-        return edges_by_products(rows, kind, pool, findings)
+        return edges_by_products(rows, int(Squares.PLAIN), pool, findings)
 
 
-def by_tree(n: int, d: int, kind: int) -> bool:
+def by_tree(n: int, d: int) -> bool:
     """Tell whether a k-d tree searches such vectors faster than products do."""
-    return kind != Squares.UNIT and d <= FEW_DIMENSIONS and n > OBJECTS_FOR_A_TREE * MORE_A_DIMENSION ** (d - 5)
+    return d <= FEW_DIMENSIONS and n > OBJECTS_FOR_A_TREE * MORE_A_DIMENSION ** (d - 5)
 
 
 def memory_of_edges(problem: Problem) -> int:
@@ -110,11 +110,11 @@ def memory_of_edges(problem: Problem) -> int:
         return memory_of_given(n) + (8 * objects.matrix.size if n <= SMALL else 0)  # a copy
     if not isinstance(objects, Vectors) or objects.sparse or not squares_of(problem.metric):
         return 16 * n**2 + 200 * n
-    d, kind = objects.rows.shape[1], int(squares_of(problem.metric))
-    found = n * (20 * d + 700)
+    d, by_direction = objects.rows.shape[1], squares_of(problem.metric) is Squares.UNIT
+    found = n * ((28 if by_direction else 20) * d + 700)  # rows of unit length are a copy
     if n <= SMALL:
-        return found + (16 if kind == Squares.UNIT else 8) * n**2
-    if by_tree(n, d, kind):
+        return found + 8 * n**2
+    if by_tree(n, d):
         return found
     return found + 16 * min(n // OBJECTS_OF_COMPONENT, COMPONENTS) ** 2
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Pace
 from ...algorithm.criteria import MeanForm
-from ...input.metrics import Squares, squares_of
+from ...input.metrics import Squares, squares_of, unit_rows
 from ...input.numbers import is_sparse
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
@@ -32,7 +32,7 @@ from ..compiled.sorting import insert
 from ..compiled.spaces import pair_distance, register_space
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
 from ..lists.entries import N_LINKS, push
-from ..repeats import often_repeated
+from ..repeats import find_twins, often_repeated
 from .shift import exact_shift
 
 #: Rows and columns of one block product: small enough for the cache of one core.
@@ -41,10 +41,14 @@ ROWS, COLUMNS = 128, 2048
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
 
-Moments = namedtuple("Moments", "sums weight spread with_spread by_size equal_parts scale")
+#: ``row``: the first row equal to all rows of a cluster, or below 0 if it has different ones. It tells that clusters of
+#: equal rows are at distance 0: products of their sums and weights may round differently.
+Moments = namedtuple("Moments", "sums weight row spread with_spread by_size equal_parts scale")
 
 
 def _moments_pair(space, p, q):
+    if space.row[p] == space.row[q]:
+        return 0.0
     wp, wq = space.weight[p], space.weight[q]
     s = space.sums
     a = b = c = e = 0.0
@@ -67,6 +71,9 @@ def _moments_pair(space, p, q):
 def _moments_join(space, parts):
     head = parts[0]
     s = space.sums
+    for part in parts:
+        if space.row[part] != space.row[head]:
+            space.row[head] = -1 - head
     if space.equal_parts:
         factors, total = shares_of_parts(space.weight[parts])
         for k in range(s.shape[1]):
@@ -188,15 +195,15 @@ class VectorsEngine(ListEngine):
         n, d = vectors.shape
         weight = np.ones(n) if row.equal_parts else problem.weights.copy()
         sums = np.zeros((n, -(-d // 4) * 4))
-        sums[:, :d] = vectors
-        if squares is Squares.UNIT:
-            sums /= np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
+        sums[:, :d] = unit_rows(vectors) if squares is Squares.UNIT else vectors
         sums -= exact_shift(sums)
+        first = find_twins(sums) if (weight != 1).any() or problem.alpha == 0.0 else None
         if (weight != 1).any():
             sums *= weight[:, None]
         self.space = Moments(
             sums=sums,
             weight=weight,
+            row=np.arange(n) if first is None else first,
             spread=np.zeros(n if row.mean_form is MeanForm.SPREADS else 1),
             with_spread=row.mean_form is MeanForm.SPREADS,
             by_size=row.by_size,

@@ -197,7 +197,8 @@ class SpatialEngine(VectorsEngine):
         order = tree.slots.astype(np.int64)
         self.nodes.object_of[:] = order
         spread = space.spread[order] if space.with_spread else space.spread
-        self.space = space._replace(sums=space.sums[order], weight=space.weight[order], spread=spread)
+        kept = {"sums": space.sums[order], "weight": space.weight[order], "row": space.row[order]}
+        self.space = space._replace(**kept, spread=spread)
         tree.slots[:] = tree.place[:] = np.arange(len(order))
 
     def _rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
