@@ -56,7 +56,8 @@ def test_equal_rows_of_any_weights_join_at_the_first_level(criterion, alpha, tol
 def test_stopping_among_equal_rows_takes_one_level_in_every_engine(criterion):
     for seed in range(8):
         X, which, weights = repeated_rows(seed)
-        options = {"weights": weights, "alpha": 0.5, "tie_tolerance": 0.5, "n_clusters": len(np.unique(which)) + 2}
+        options = {"weights": weights, "alpha": 0.5, "tie_tolerance": 0.5, "metric": "sqeuclidean"}
+        options["n_clusters"] = len(np.unique(which)) + 2
         literal = reliac.cluster(X, criterion, engine="literal", **options)
         assert literal.n_levels == 1
         for engine in takers(X, criterion, **options):
@@ -68,8 +69,9 @@ def test_stopping_among_equal_rows_takes_one_level_in_every_engine(criterion):
 def test_the_standard_strategy_joins_equal_rows_of_any_weights_at_distance_0(criterion):
     for seed in range(4):
         X, which, weights = repeated_rows(seed)
-        for engine in takers(X, criterion, weights=weights, alpha=0.0):
-            tree = reliac.cluster(X, criterion, engine=engine, weights=weights, alpha=0.0)
+        options = {"weights": weights, "alpha": 0.0, "metric": "sqeuclidean"}
+        for engine in takers(X, criterion, **options):
+            tree = reliac.cluster(X, criterion, engine=engine, **options)
             assert (tree.links["distance"] == 0.0).sum() == len(X) - len(np.unique(which)), f"{engine}, seed {seed}"
 
 
@@ -100,7 +102,7 @@ def test_cosine_distances_of_nearly_parallel_rows_are_right_in_every_engine(crit
             if sum(map(len, parts)) == 2:
                 exact = exact_cosine_distance(*X[np.concatenate(parts)])
                 error = abs(Decimal(height) - exact)
-                assert error <= Decimal(1e-15) * exact.sqrt() + Decimal(1e-15) * exact, engine
+                assert error <= Decimal("1e-15") * exact.sqrt() + Decimal("1e-15") * exact, engine
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])

@@ -152,7 +152,7 @@ def unit_rows(vectors: NDArray[Any]) -> NDArray[np.float64]:
     """
     rows = np.ascontiguousarray(vectors, dtype=np.float64)
     power = np.frexp(np.abs(rows).max(axis=1))[1]
-    rows = np.ldexp(rows, -power[:, None])  # exact, and squares stay in the range of floats
+    rows = np.asarray(np.ldexp(rows, -power[:, None]))  # exact, and squares stay in the range of floats
     rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     return rows
 
@@ -165,7 +165,7 @@ def between(
 
     if squares_of(metric) is Squares.UNIT:
         return np.asarray(0.5 * cdist(unit_rows(some), unit_rows(others), "sqeuclidean"))
-    return np.maximum(cdist(some, others, metric, **options), 0.0)
+    return np.asarray(np.maximum(cdist(some, others, metric, **options), 0.0))
 
 
 def _by_products(vectors: Any, metric: MetricLike) -> bool:
