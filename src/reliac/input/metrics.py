@@ -153,7 +153,8 @@ def unit_rows(vectors: NDArray[Any]) -> NDArray[np.float64]:
     rows = np.ascontiguousarray(vectors, dtype=np.float64)
     power = np.frexp(np.abs(rows).max(axis=1))[1]
     rows = np.asarray(np.ldexp(rows, -power[:, None]))  # exact, and squares stay in the range of floats
-    rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    with np.errstate(invalid="ignore"):  # a row of zeros has no direction and no distance; who calls says so
+        rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     return rows
 
 
