@@ -50,8 +50,7 @@ SEARCH_LENGTH = LIST_LENGTH + 4
 #: Compiled code returns to Python after it has looked at about so many clusters: for progress and Ctrl-C.
 CLUSTERS_BEFORE_PAUSE = 100_000
 
-#: Entries of a list, on average, up to which lists are quicker under ties than a matrix that is there already, or than
-#: one that is made, where links are taken one at a time.
+#: Entries of a list, on average, up to which lists are quicker under ties than a matrix that is given.
 FEW_TIES = 60
 
 #: The share of the first search after which lists tell what is to be expected of the levels.
