@@ -1,17 +1,11 @@
 """Vectors without a matrix: sums, weights and spreads of clusters; searches by block products.
 
-With ``s`` the weighted sum of a cluster's vectors, ``w`` its weight and ``h`` the sum of squared distances of its
-object pairs, all distances follow from one numerator that has no cancellation and is exact on integer data,
-
-    N = sum_k (w_q s_pk - w_p s_qk)^2  [+ w_q^2 h_p + w_p^2 h_q for average]
-
-divided by ``w_p w_q (w_p + w_q)`` (by size) or ``(w_p w_q)^2``. Float32 products select, this formula decides: a
-product gives a lower bound of each distance, everything not selected is at least the smallest bound left out.
+Float32 products select, the formula of ``moments.py`` decides: a product gives a lower bound of each distance,
+everything not selected is at least the smallest bound left out.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -24,15 +18,15 @@ from ...input.numbers import is_sparse
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
 from ...machine import n_threads
-from ..compiled.formulas import shares_of_parts
-from ..compiled.loading import bare, bare_inlined, inside
+from ..compiled.loading import bare
 from ..compiled.products import product_error, times_transposed
 from ..compiled.scanning import CHUNK, scan_values
 from ..compiled.sorting import insert
-from ..compiled.spaces import pair_distance, register_space
+from ..compiled.spaces import pair_distance
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
 from ..lists.entries import N_LINKS, push
 from ..repeats import find_twins, often_repeated
+from .moments import Moments
 from .shift import exact_shift
 
 #: Rows and columns of one block product: small enough for the cache of one core.
@@ -40,66 +34,6 @@ ROWS, COLUMNS = 128, 2048
 
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
-
-#: ``row``: the first row equal to all rows of a cluster, or below 0 if it has different ones. It tells that clusters of
-#: equal rows are at distance 0: products of their sums and weights may round differently.
-Moments = namedtuple("Moments", "sums weight row spread with_spread by_size equal_parts scale")
-
-
-def _moments_pair(space, p, q):
-    if space.row[p] == space.row[q]:
-        return 0.0
-    wp, wq = space.weight[p], space.weight[q]
-    s = space.sums
-    a = b = c = e = 0.0
-    for k in range(0, s.shape[1], 4):  # four sums: the order is fixed, so is every bit
-        t = wq * s[p, k] - wp * s[q, k]
-        u = wq * s[p, k + 1] - wp * s[q, k + 1]
-        v = wq * s[p, k + 2] - wp * s[q, k + 2]
-        x = wq * s[p, k + 3] - wp * s[q, k + 3]
-        a += t * t
-        b += u * u
-        c += v * v
-        e += x * x
-    numerator = (a + b) + (c + e)
-    if space.with_spread:
-        numerator += wq * wq * space.spread[p] + wp * wp * space.spread[q]
-    product = wp * wq
-    return space.scale * (numerator / (product * (wp + wq) if space.by_size else product * product))
-
-
-def _moments_join(space, parts):
-    head = parts[0]
-    s = space.sums
-    for part in parts:
-        if space.row[part] != space.row[head]:
-            space.row[head] = -1 - head
-    if space.equal_parts:
-        factors, total = shares_of_parts(space.weight[parts])
-        for k in range(s.shape[1]):
-            value = 0.0
-            for i in range(len(parts)):
-                value += factors[i] * s[parts[i], k]
-            s[head, k] = value
-        space.weight[head] = total
-        return
-    for part in parts[1:]:
-        wp, wq = space.weight[head], space.weight[part]
-        if space.with_spread:  # pairs across: the mean distance times the number of pairs
-            across = 0.0
-            for k in range(s.shape[1]):
-                t = wq * s[head, k] - wp * s[part, k]
-                across += t * t
-            across += wq * wq * space.spread[head] + wp * wp * space.spread[part]
-            space.spread[head] += space.spread[part] + across / (wp * wq)
-        for k in range(s.shape[1]):
-            s[head, k] += s[part, k]
-        space.weight[head] = wp + wq
-
-
-_pair = bare_inlined(_moments_pair)
-_join = inside(_moments_join)
-register_space(Moments, lambda space, p, q: _pair(space, p, q), lambda space, parts: _join(space, parts))
 
 
 @bare
