@@ -21,7 +21,7 @@ class Batch(NamedTuple):
 
 
 class TooManyTies(MemoryError):
-    """More ties at a nearest distance than an engine has room for; the literal engine goes on from there."""
+    """More ties at a nearest distance than an engine has room for; the dense engine goes on from there, or the literal."""
 
 
 class Engine(Protocol):

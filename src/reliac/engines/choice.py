@@ -84,9 +84,11 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
 
 
 def relief(problem: Problem) -> Choice:
-    """Choose who goes on where ties have overwhelmed an engine: one that does without lists of them."""
+    """Choose who goes on where ties have overwhelmed an engine: one that does without lists of them, if it fits."""
     dense = get_engine("dense")
-    return _asked_for(problem, get_engine("literal") if _refusal(problem, dense) else dense)
+    if _refusal(problem, dense) is None and dense.memory(problem) < free_memory():
+        return _asked_for(problem, dense)
+    return _asked_for(problem, get_engine("literal"))
 
 
 def _refusal(problem: Problem, engine: type[Engine]) -> str | None:
