@@ -21,7 +21,7 @@ class Batch(NamedTuple):
 
 
 class TooManyTies(MemoryError):
-    """More ties at a nearest distance than an engine has room for; the dense engine goes on from there, or the literal."""
+    """More ties at a nearest distance than an engine has room for; another engine goes on from there."""
 
 
 class Engine(Protocol):
