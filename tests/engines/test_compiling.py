@@ -145,6 +145,7 @@ def test_loading_passes_errors_on():
 
 
 def test_it_is_said_once_if_it_takes_longer_than_a_moment(monkeypatch, caplog):
+    monkeypatch.setattr(compiling, "kept", lambda: True)
     monkeypatch.setattr(compiling, "SECONDS_BEFORE_SAYING", 0.0)
     slow = AtStart(lambda _: time.sleep(0.05))
     with caplog.at_level(logging.WARNING, "reliac"), event.install_listener("numba:compile", slow):
@@ -187,7 +188,11 @@ def test_calls_at_any_depth_have_their_memory_at_hand():
 def run_python(code, **env):
     """Run a new Python with some variables, and return what it printed and what it logged."""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **env}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "RELIAC_KEEP_COMPILED": "1", **env},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr

@@ -410,7 +410,7 @@ def test_the_choice_does_not_depend_on_what_the_process_or_the_machine_did_befor
         "reliac.cluster(X, 'complete', engine='dense')\n"
         "print(reliac.cluster(X, 'complete').engine)"
     )
-    env = {**os.environ, "RELIAC_CACHE": str(tmp_path)}
+    env = {**os.environ, "RELIAC_CACHE": str(tmp_path), "RELIAC_KEEP_COMPILED": "1"}
     for _ in range(2):  # after the first process the machine has the dense engine
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
         assert done.stdout.split() == ["small"] * 3

@@ -53,8 +53,9 @@ def kernels(tmp_path):
 
 
 def start(code, as_user=(), **env):
-    """Start a new Python with some variables; a variable that is None is not set."""
-    variables = {name: value for name, value in {**os.environ, **env}.items() if value is not None}
+    """Start a new Python with some variables; a variable that is None is not set. Compiled code is kept by default."""
+    every = {**os.environ, "RELIAC_KEEP_COMPILED": "1", **env}
+    variables = {name: value for name, value in every.items() if value is not None}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen([*as_user, sys.executable, "-c", code], env=variables, cwd="/", **pipes)
 
@@ -296,12 +297,19 @@ def test_nothing_is_compiled_again_for_another_type_form_or_criterion(engine, cr
 # --- warming up ---
 
 
-def test_warming_up_tells_what_it_did():
+@pytest.fixture
+def kept_here(tmp_path, monkeypatch):
+    """Warming up takes this folder for the one where code is kept."""
+    monkeypatch.setattr("reliac.engines.warming.writable_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_warming_up_tells_what_it_did(kept_here):
     done = warm_up(["spanning", "literal"], 1)
     assert [one.engine for one in done.engines] == ["spanning"]  # the other one has no compiled code
     assert done.seconds >= done.engines[0].seconds
-    assert done.folder == str(ready.writable_folder())
-    assert str(warm_up("spanning")).startswith("spanning loaded")
+    assert done.folder == str(kept_here)
+    assert str(warm_up("spanning", 1)).startswith("spanning loaded")
 
 
 def test_warming_up_shows_counts_and_where_code_is_kept():
@@ -317,10 +325,10 @@ def test_warming_up_refuses_what_is_no_engine():
         reliac.warmup(["vector"])
 
 
-def test_the_command_warms_up(run):
+def test_the_command_warms_up(run, kept_here):
     out = run("warmup", "--engine", "spanning", "--jobs", 1).out
     assert out.startswith("spanning ")
-    assert f"kept in {ready.writable_folder()}" in out
+    assert f"kept in {kept_here}" in out
 
 
 def test_the_command_complains_where_nothing_can_be_kept(run, monkeypatch):

@@ -92,7 +92,7 @@ if that can be written, or in your folder of caches. It is compiled once for an 
 Python, Numba and kind of processor.
 
 examples:
-  reliac warmup                                  about a minute; later, seconds
+  reliac warmup                                  one to one and a half minutes; later, seconds
   reliac warmup --engine vectors --engine spanning
   RELIAC_CACHE=/opt/reliac reliac warmup         while a container is built; set the same where it runs"""
 
