@@ -1,13 +1,23 @@
-"""Generated graphs, and the definition of clustering one where pairs that are not listed do not count."""
+"""Generated graphs, and the definition of clustering one: listed pairs only, or points that are neighbours."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+
+class Part(NamedTuple):
+    """A cluster: its objects, and the point that stands for it where parts count alike."""
+
+    objects: frozenset[int]
+    point: tuple[Fraction, ...]
+
+
+Made = tuple[int, frozenset[int], Fraction]
 Edges = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 
@@ -57,24 +67,62 @@ GRAPHS: dict[str, tuple[int, Edges]] = {
 }
 
 
-def ignoring_missing(n: int, edges: Edges, criterion: str, alpha: float) -> list[tuple[int, frozenset[int], Fraction]]:
-    """Develop a graph by the definition, on sets of objects and in fractions: listed pairs only.
-
-    Returns (level, objects, distance) of every cluster that is made.
-    """
+def ignoring_missing(n: int, edges: Edges, criterion: str, alpha: float) -> list[Made]:
+    """Develop a graph by the definition, on sets of objects and in fractions: listed pairs only."""
     listed = {(int(p), int(q)): Fraction(float(d)) for p, q, d in zip(*edges, strict=True)}
-    clusters = [frozenset([i]) for i in range(n)]
-    made, level = [], 0
+    reduce = {"single": min, "complete": max, "average": lambda d: sum(d, Fraction(0)) / len(d)}[criterion]
+
+    def distance(a: Part, b: Part) -> Fraction | None:
+        found = [
+            d
+            for (p, q), d in listed.items()
+            if (p in a.objects and q in b.objects) or (q in a.objects and p in b.objects)
+        ]
+        return reduce(found) if found else None
+
+    return by_definition([Part(frozenset([i]), ()) for i in range(n)], distance, alpha)
+
+
+def among_neighbours(X: np.ndarray[Any, Any], edges: Edges, criterion: str, alpha: float) -> list[Made]:
+    """Develop points of which only neighbours may be joined, by the definition and in fractions; squared distances."""
+    pairs = {frozenset((int(p), int(q))) for p, q in zip(*edges[:2], strict=True)}
+    points = [tuple(Fraction(float(value)) for value in row) for row in X]
+
+    def square(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> Fraction:
+        return sum(((x - y) ** 2 for x, y in zip(a, b, strict=True)), Fraction(0))
+
+    def mean(parts: list[tuple[Fraction, ...]]) -> tuple[Fraction, ...]:
+        return tuple(sum(column, Fraction(0)) / len(parts) for column in zip(*parts, strict=True))
+
+    def distance(a: Part, b: Part) -> Fraction | None:
+        if not any(frozenset((p, q)) in pairs for p in a.objects for q in b.objects):
+            return None
+        if criterion == "median":
+            return square(a.point, b.point)
+        if criterion == "average":
+            found = [square(points[p], points[q]) for p in a.objects for q in b.objects]
+            return sum(found, Fraction(0)) / len(found)
+        between = square(mean([points[p] for p in a.objects]), mean([points[q] for q in b.objects]))
+        sizes = len(a.objects), len(b.objects)
+        return between * sizes[0] * sizes[1] / sum(sizes) if criterion == "ward" else between
+
+    return by_definition([Part(frozenset([i]), points[i]) for i in range(len(X))], distance, alpha, mean)
+
+
+def by_definition(
+    clusters: list[Part],
+    distance: Callable[[Part, Part], Fraction | None],
+    alpha: float,
+    mean: Callable[[list[tuple[Fraction, ...]]], tuple[Fraction, ...]] = lambda points: (),
+) -> list[Made]:
+    """Develop clusters level by level. Returns (level, objects, distance) of every cluster that is made."""
+    made: list[Made] = []
+    level = 0
     while True:
-        distance = {}
-        for a, b in combinations(range(len(clusters)), 2):
-            between = [d for (p, q), d in listed.items() if (p in clusters[a]) != (q in clusters[a]) and
-                       (p in clusters[b]) != (q in clusters[b]) and {p, q} <= clusters[a] | clusters[b]]  # fmt: skip
-            if between:
-                reduce = {"single": min, "complete": max, "average": lambda d: sum(d, Fraction(0)) / len(d)}[criterion]
-                distance[a, b] = reduce(between)
-        nearest = {c: min(d for pair, d in distance.items() if c in pair) for pair in distance for c in pair}
-        reliable = sorted((d, a, b) for (a, b), d in distance.items() if d == nearest[a] == nearest[b])
+        found = {(a, b): distance(clusters[a], clusters[b]) for a, b in combinations(range(len(clusters)), 2)}
+        known = {pair: d for pair, d in found.items() if d is not None}
+        nearest = {c: min(d for pair, d in known.items() if c in pair) for pair in known for c in pair}
+        reliable = sorted((d, a, b) for (a, b), d in known.items() if d == nearest[a] == nearest[b])
         if not reliable:
             return made
         count = 1 if alpha == 0 else max(1, -int(-(Fraction(str(alpha)) * len(reliable)) // 1))
@@ -84,9 +132,11 @@ def ignoring_missing(n: int, edges: Edges, criterion: str, alpha: float) -> list
         for _, a, b in taken:
             group = [group[a] if g == group[b] else g for g in group]
         height = {group[a]: d for d, a, b in taken}
+        following = []
         for g in sorted(set(group)):
             parts = [clusters[c] for c in range(len(clusters)) if group[c] == g]
+            whole = Part(frozenset().union(*(part.objects for part in parts)), mean([part.point for part in parts]))
+            following.append(whole if len(parts) > 1 else parts[0])
             if len(parts) > 1:
-                made.append((level, frozenset().union(*parts), height[g]))
-        clusters = sorted((frozenset().union(*(clusters[c] for c in range(len(clusters)) if group[c] == g))
-                           for g in set(group)), key=min)  # fmt: skip
+                made.append((level, whole.objects, height[g]))
+        clusters = sorted(following, key=lambda part: min(part.objects))

@@ -50,6 +50,7 @@ def cluster(
     weights: Any = None,
     tie_tolerance: float = 0.0,
     names: Any = None,
+    connectivity: Any = None,
     precision: Literal["float64", "float32"] | str = "float64",
     engine: str = "auto",
     n_jobs: int | None = None,
@@ -79,6 +80,9 @@ def cluster(
         one could join elsewhere first, where links are tied or alpha is below 1.)
     tie_tolerance : distances that differ by this share count as equal.
     names : a text for every object, in the order of the rows; None takes those that a frame brings.
+    connectivity : a graph that says who may be joined, as in scikit-learn: a square array or sparse matrix whose
+        entries are edges, or a function that makes one of X. The vectors give the distance (ward, centroid, median;
+        average of "sqeuclidean" or "cosine"). The graph is never completed: what no path joins stays apart.
     precision : the numbers of a matrix that is computed from vectors: "float64", or "float32", which halves it and
         rounds every distance to seven digits. Where no matrix is computed it changes nothing.
     engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk", "spanning" or
@@ -118,6 +122,7 @@ def cluster(
         weights=weights,
         tie_tolerance=tie_tolerance,
         names=names,
+        connectivity=connectivity,
         precision=precision,
         n_jobs=n_jobs,
     )

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
 
 import reliac
-from graphs import GRAPHS, Edges, ignoring_missing, random_edges
+from graphs import GRAPHS, Edges, Made, among_neighbours, ignoring_missing, random_edges
 from problems import ALPHAS
 from reliac.engines.graph import engine as graph_engine
 
@@ -26,6 +27,17 @@ def same(a: reliac.ClusterTree, b: reliac.ClusterTree) -> bool:
         a.object_pairs is None or np.array_equal(a.object_pairs, b.object_pairs)
     )
     return np.array_equal(a.links, b.links) and pairs
+
+
+def check_made(tree: reliac.ClusterTree, expected: list[Made]) -> None:
+    """Compare the clusters that every level makes, and the distances at which they are made."""
+    found = set()
+    for level in range(1, tree.n_levels + 1):
+        before = {frozenset(c.tolist()) for c in tree.clusters(level - 1)}
+        found |= {(level, frozenset(c.tolist())) for c in tree.clusters(level)} - {(level, c) for c in before}
+    assert found == {(level, objects) for level, objects, _ in expected}
+    heights = np.unique([float(height) for _, _, height in expected])
+    assert np.allclose(np.unique(tree.links["distance"]), heights, rtol=1e-12)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -73,16 +85,7 @@ def test_missing_pairs_that_are_ignored_do_not_count(name: str, criterion: str) 
         pytest.skip("the definition takes long here")
     for alpha in (0.0, 0.3, 1.0):
         tree = run(n, edges, criterion, missing="ignore", alpha=alpha)
-        expected = ignoring_missing(n, edges, criterion, alpha)
-        found = {}
-        for level in range(1, tree.n_levels + 1):
-            before = {frozenset(c.tolist()) for c in tree.clusters(level - 1)}
-            for made in {frozenset(c.tolist()) for c in tree.clusters(level)} - before:
-                found[level, made] = True
-        assert set(found) == {(level, objects) for level, objects, _ in expected}, alpha
-        assert np.allclose(
-            np.unique(tree.links["distance"]), np.unique([float(height) for _, _, height in expected]), rtol=1e-15
-        )
+        check_made(tree, ignoring_missing(n, edges, criterion, alpha))
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -161,3 +164,72 @@ def test_two_runs_of_float_distances_agree_with_the_completed_matrix_up_to_round
         b = run(n, (p, q, distance), criterion, missing=2.0, engine="literal")
         assert np.array_equal(a.links[["left", "right", "level"]], b.links[["left", "right", "level"]])
         assert np.allclose(a.links["distance"], b.links["distance"], rtol=1e-13)
+
+
+# --- vectors give the distance, a graph says who may be joined ---
+
+
+def joined(X: Any, edges: Edges, criterion: str, **options: Any) -> reliac.ClusterTree:
+    connectivity = coo_array((np.ones(len(edges[0])), edges[:2]), shape=(len(X), len(X)))
+    return reliac.cluster(X, criterion, metric="sqeuclidean", connectivity=connectivity, **options)
+
+
+@pytest.mark.parametrize("criterion", ["ward", "centroid", "median", "average"])
+@pytest.mark.parametrize("name", ["few", "thin", "tied", "star", "chain", "grid", "split"])
+def test_only_neighbours_are_joined_by_the_distance_of_vectors(name: str, criterion: str) -> None:
+    n, edges = GRAPHS[name]
+    for largest in (3, 1000):
+        X = np.random.default_rng(n).integers(0, largest, size=(n, 2)).astype(float)
+        for alpha in (0.0, 0.3, 1.0):
+            check_made(joined(X, edges, criterion, alpha=alpha), among_neighbours(X, edges, criterion, alpha))
+
+
+def test_one_link_at_a_time_is_the_tree_of_scikit_learn() -> None:
+    cluster = pytest.importorskip("sklearn.cluster")
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    graph = neighbors.kneighbors_graph(X, 7, include_self=False)
+    tree = reliac.cluster(X, "ward", connectivity=graph, alpha=0.0)
+    matrix = tree.linkage_matrix("level")
+    children, *_, distance = cluster.ward_tree(X, connectivity=graph + graph.T, return_distance=True)
+    sets: list[list[frozenset[int]]] = []
+    for merges in (matrix[:, :2].astype(int), children):
+        members = [frozenset([i]) for i in range(200)]
+        for left, right in merges:
+            members.append(members[left] | members[right])
+        sets.append(members)
+    assert sets[0] == sets[1]
+    assert np.allclose(matrix[:, 2], distance)
+
+
+def test_all_pairs_as_neighbours_give_the_tree_of_the_vectors() -> None:
+    X = np.random.default_rng(0).integers(0, 9, size=(40, 2)).astype(float)
+    for criterion in ("ward", "centroid", "median", "average"):
+        for alpha in (0.0, 0.3, 1.0):
+            options = {"metric": "sqeuclidean", "alpha": alpha}
+            free = reliac.cluster(X, criterion, engine="literal", **options)
+            bound = reliac.cluster(X, criterion, connectivity=np.ones((40, 40)), **options)
+            assert np.array_equal(bound.links, free.links)
+
+
+def test_connectivity_may_be_an_array_a_sparse_matrix_or_a_function() -> None:
+    X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    array = np.zeros((4, 4))
+    array[0, 3] = array[1, 2] = 1
+    for connectivity in (array, coo_array(array), lambda rows: coo_array(array)):
+        tree = reliac.cluster(X, connectivity=connectivity)
+        assert [cluster.tolist() for cluster in tree.clusters()] == [[0, 3], [1, 2]]
+        assert tree.n_components == 2
+        assert tree.parameters["connectivity"] == "given"
+    early = reliac.cluster(X, connectivity=np.ones((4, 4)), max_level=1)
+    assert np.array_equal(early.develop().links, reliac.cluster(X, connectivity=np.ones((4, 4))).links)
+
+
+def test_what_connectivity_cannot_do_is_said() -> None:
+    X = np.zeros((4, 1))
+    with pytest.raises(ValueError, match=r"shape \(3, 3\) for 4 rows"):
+        reliac.cluster(X, connectivity=np.ones((3, 3)))
+    with pytest.raises(ValueError, match=r"connectivity with criterion='complete'.*cluster_edges"):
+        reliac.cluster(X, "complete", connectivity=np.ones((4, 4)))
+    with pytest.raises(ValueError, match=r"2 connected components"):
+        reliac.cluster(X, connectivity=np.eye(4) + np.eye(4, k=1) * [0, 1, 0, 1], n_clusters=1)

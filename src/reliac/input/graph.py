@@ -21,7 +21,7 @@ from ..algorithm.criteria import CRITERIA, Criterion
 from ..errors import explain, option
 from .fingerprints import exact_fingerprint
 from .metrics import MetricLike
-from .objects import Objects
+from .objects import Objects, Vectors
 from .overflow import check_sums
 
 if TYPE_CHECKING:
@@ -35,6 +35,64 @@ EDGES_HASHED = 2**18
 
 #: The criteria whose distances follow from those of listed pairs alone.
 ON_GRAPHS = tuple(name for name, row in CRITERIA.items() if not row.geometric)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Connected(Vectors):
+    """Vectors that give the distance, and a graph that says who may be joined: only neighbours.
+
+    A join can come closer to a third cluster than its parts were. What no path of edges joins stays apart.
+    """
+
+    starts: NDArray[np.int64]  # (n + 1,): where the neighbours of each object begin
+    ends: NDArray[np.int32]  # (2 m,): the neighbours
+
+    may_end_in_forest: ClassVar[bool] = True
+
+    @property
+    def engines(self) -> tuple[str, ...] | None:
+        """The one for graphs."""
+        return ("graph",)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Say that there was a graph."""
+        return {"connectivity": "given"}
+
+    @property
+    def graph(self) -> Graph:
+        """The neighbours as a graph whose distances mean nothing."""
+        return Graph(self.starts, self.ends, np.zeros(len(self.ends), np.float32), missing="ignore")
+
+    def check_count(self, n_clusters: int) -> None:
+        """Refuse fewer clusters than connected components."""
+        self.graph.check_count(n_clusters)
+
+    def subset(self, objects: NDArray[np.intp]) -> Self:
+        """Return some of the rows, with the edges between them."""
+        part = self.graph.subset(objects)
+        return replace(super().subset(objects), starts=part.starts, ends=part.ends)
+
+    def made_up(self, count: int) -> Self:
+        """Return points in a plane, in a chain."""
+        chain = self.graph.made_up(count)
+        return replace(super().made_up(count), starts=chain.starts, ends=chain.ends)
+
+    def data_fingerprint(self) -> str:
+        """Return a hash of the vectors and of the edges."""
+        return exact_fingerprint(super().data_fingerprint(), self.starts[:: max(1, self.n // EDGES_HASHED)], self.ends)
+
+    def exact_fingerprint(self, options: object, *more: NDArray[Any]) -> str:
+        """Return a hash of options, of further arrays, of the vectors and the edges."""
+        return super().exact_fingerprint(options, *more, self.starts, self.ends)
+
+    def equal_at_zero(self, metric: MetricLike) -> bool:
+        """Tell that equal rows need not be neighbours."""
+        return False
+
+    def are_points(self, metric: MetricLike) -> bool:
+        """Tell that not all pairs may be joined."""
+        return False
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from ...algorithm.contract import Batch
 from ...algorithm.links import Groups, Links
 from ...errors import InvariantError
-from ...input.graph import Graph
+from ...input.graph import Connected, Graph
+from ...input.numbers import is_sparse
+from ...input.objects import rows_of
 from ...input.problem import Problem
 from ..compiled.loading import FEW, load
 from ..compiled.rules import make_rules
+from ..vectors.moments import Moments, make_moments, refusal
 from .levels import LEVEL, N_ALIVE, N_LINKS, Steps, advance, catch_up, search_all
 from .rows import LARGEST, SMALLEST, SUM, Room, Rows
 
@@ -37,8 +40,8 @@ class GraphEngine:
         del n_jobs
         _load(problem)
         self.problem = problem
-        graph, n = _graph_of(problem), problem.n_objects
-        self.rows = _make_rows(problem, *_near_each_other(graph))
+        n = problem.n_objects
+        self.rows = _make_rows(problem, *_near_each_other(_graph_of(problem)))
         self.room = _make_room(n)
         heap = 3 * n if problem.alpha == 0.0 else 1
         single = self.rows.reduction == SMALLEST
@@ -56,18 +59,22 @@ class GraphEngine:
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
-        """Say no to everything but graphs."""
+        """Say no to everything but graphs; with vectors, to distances that do not follow from means and spreads."""
+        if isinstance(problem.objects, Connected):
+            return refusal(problem)
         return None if isinstance(problem.objects, Graph) else "it works on the edges of a graph"
 
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Every graph, but for the smallest distance, where spanning trees tell more quickly."""
-        return problem.criterion.reduction is not np.minimum or problem.tie_tolerance > 0.0
+        listed = isinstance(problem.objects, Graph)
+        return problem.criterion.reduction is not np.minimum or problem.tie_tolerance > 0.0 or not listed
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Two directions of every edge, in 20 bytes each, and some numbers an object."""
-        return 40 * _graph_of(problem).n_edges + 200 * problem.n_objects
+        """Two directions of every edge, in 20 bytes each, some numbers an object, and the sums of vectors."""
+        width = rows_of(problem.objects).shape[1] if isinstance(problem.objects, Connected) else 0
+        return 40 * _graph_of(problem).n_edges + (200 + 16 * width) * problem.n_objects
 
     @property
     def n_clusters(self) -> int:
@@ -92,7 +99,7 @@ class GraphEngine:
             new = slice(told, int(steps.counters[N_LINKS]))
             told = new.stop
             pairs = None
-            if self.rows.reduction == SMALLEST:
+            if self.rows.reduction == SMALLEST and self.rows.listed:
                 pairs = np.column_stack(np.divmod(steps.pair[new], n)).astype(np.intp)
             if new.stop > new.start:
                 yield Batch(steps.level[new], Links(steps.p[new], steps.q[new], steps.distance[new]), pairs)
@@ -100,6 +107,8 @@ class GraphEngine:
 
 def _graph_of(problem: Problem) -> Graph:
     """Return the graph, after every other kind was refused."""
+    if isinstance(problem.objects, Connected):
+        return problem.objects.graph
     if not isinstance(problem.objects, Graph):
         raise InvariantError(f"the graph engine was given {type(problem.objects).__name__}: please report this")
     return problem.objects
@@ -129,11 +138,15 @@ def _near_each_other(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
 def _make_rows(problem: Problem, graph: Graph, object_of: NDArray[np.int64]) -> Rows:
     """Copy the edges into rows: the numbers that pairs of objects store."""
     row, n, weight = problem.criterion, problem.n_objects, problem.weights[object_of]
-    reduction = REDUCTIONS[row.reduction]
-    stored, count, pair = graph.distances.astype(np.float64), np.empty(1), np.empty(1, np.int64)
+    reduction, listed = REDUCTIONS[row.reduction], isinstance(problem.objects, Graph)
+    stored, count, pair = np.empty(1), np.empty(1), np.empty(1, np.int64)
+    if listed:
+        stored = graph.distances.astype(np.float64)
     weighed = reduction == SUM and not row.equal_parts
     p = np.repeat(np.arange(n), np.diff(graph.starts))
-    if reduction == SMALLEST:
+    if not listed:
+        pass
+    elif reduction == SMALLEST:
         pair = object_of[p] * n + object_of[graph.ends]
     elif weighed and (weight != 1.0).any():
         count = weight[p] * weight[graph.ends]
@@ -157,10 +170,26 @@ def _make_rows(problem: Problem, graph: Graph, object_of: NDArray[np.int64]) -> 
         nearest=np.arange(n),
         tied=np.zeros(n, np.bool_),
         looked=np.zeros(n, np.int64),
+        points=_points_of(problem, object_of),
         reduction=reduction,
         far=graph.far(row),
         ignore=graph.missing == "ignore",
         scaled=row.equal_parts,
+        listed=listed,
+    )
+
+
+def _points_of(problem: Problem, object_of: NDArray[np.int64]) -> Moments:
+    """Return the vectors that give the distance, in the order of slots; of a graph alone a stand-in."""
+    if not isinstance(problem.objects, Connected):
+        return Moments(np.zeros((1, 4)), np.ones(1), np.zeros(1, np.int64), np.zeros(1), False, False, False, 1.0)
+    rows = rows_of(problem.objects)
+    moments = make_moments(problem, rows.toarray() if is_sparse(rows) else rows)
+    return moments._replace(
+        sums=moments.sums[object_of],
+        weight=moments.weight[object_of],
+        row=moments.row[object_of],
+        spread=moments.spread[object_of] if moments.with_spread else moments.spread,
     )
 
 

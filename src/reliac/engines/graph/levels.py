@@ -11,6 +11,7 @@ from ..compiled.formulas import shares_of_parts
 from ..compiled.loading import bare_inside, compiled, inside
 from ..compiled.sets import top
 from ..compiled.sorting import some_of
+from ..compiled.spaces import join_space
 from ..compiled.step import choose_links, groups_of
 from .rows import SMALLEST, add_row, refresh, search, write_row
 
@@ -211,7 +212,7 @@ def note_links(rows, steps, links):
         steps.p[at], steps.q[at] = rows.object_of[links.p[k]], rows.object_of[links.q[k]]
         steps.distance[at] = links.distance[k]
         steps.level[at] = steps.counters[LEVEL]
-        if rows.reduction == SMALLEST:
+        if rows.reduction == SMALLEST and rows.listed:
             steps.pair[at] = pair_between(rows, links.p[k], links.q[k])
     steps.counters[N_LINKS] += len(links.p)
 
@@ -224,15 +225,15 @@ def weigh_parts(rows, parts, bounds):
     """Set the weight of every group and, where parts count alike, the factor of every part."""
     for g in range(len(bounds) - 1):
         group = parts[bounds[g] : bounds[g + 1]]
-        if rows.scaled:
-            shares, total = shares_of_parts(some_of(rows.weight, group))
+        if not rows.listed:
+            join_space(rows.points, group)
+        elif rows.scaled:
+            shares, rows.weight[group[0]] = shares_of_parts(some_of(rows.weight, group))
             for k in range(len(group)):
                 rows.factor[group[k]] = shares[k]
         else:
-            total = 0.0
-            for c in group:
-                total += rows.weight[c]
-        rows.weight[group[0]] = total
+            for c in group[1:]:
+                rows.weight[group[0]] += rows.weight[c]
         for c in group[1:]:
             rows.leader[c] = group[0]
 
@@ -255,7 +256,8 @@ def join_groups(rows, room, steps, parts, bounds, tie_factor):
     """Join groups; search the new clusters and those that have lost their nearest. Returns how many entries were read.
 
     Whoever had a part as its nearest is in the row of the new cluster. If that is as near as the part was it stays the
-    nearest: a join comes no closer.
+    nearest: a join comes no closer. Where vectors give the distance it can: then those that it has come closer to are
+    searched too.
     """
     groups, counters, read = len(bounds) - 1, steps.counters, 0
     weigh_parts(rows, parts, bounds)
@@ -273,10 +275,11 @@ def join_groups(rows, room, steps, parts, bounds, tie_factor):
             if rows.looked[c] == -1:
                 continue
             lost = rows.best[c] < np.inf and top(rows.leader, rows.nearest[c]) == head
-            if room.stored[e] == rows.best[c] and not rows.scaled:
+            eager, nearer = rows.scaled and rows.listed, not rows.listed and room.stored[e] <= rows.best[c]
+            if room.stored[e] == rows.best[c] and not eager and not nearer:
                 if lost or rows.object_of[head] < rows.object_of[rows.nearest[c]]:
                     rows.nearest[c] = head
-            elif lost or rows.scaled:
+            elif lost or eager or nearer:
                 rows.looked[c] = -1
                 steps.searched[counters[N_SEARCHED]] = c
                 counters[N_SEARCHED] += 1
@@ -311,7 +314,7 @@ def catch_up(rows, room, steps, parts, bounds):
     for g in range(len(bounds) - 1):
         join_rows(rows, room, parts[bounds[g] : bounds[g + 1]])
         rows.looked[parts[bounds[g]]] = -1  # its row has seen the factors of this level
-    if rows.scaled:
+    if rows.scaled and rows.listed:
         for c in range(len(rows.leader)):
             if rows.leader[c] == c and rows.looked[c] != -1:
                 refresh(rows, room, c)

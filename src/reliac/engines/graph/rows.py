@@ -5,6 +5,9 @@ smallest, or largest) and their number. When clusters join, their rows become on
 numbers of the parts. Whoever reads a row next looks up what the parts have become, and adds up entries that now mean
 the same cluster.
 
+Where vectors give the distance (``connectivity``) an entry only says that two clusters may be joined, and the distance
+follows from their representatives.
+
 The entries of a cluster lie in the places that its objects had at the beginning: a chain of segments, filled from the
 first on. So no memory is ever allocated after the start.
 """
@@ -17,6 +20,7 @@ import numpy as np
 
 from ..compiled.loading import bare_inside
 from ..compiled.sets import top
+from ..compiled.spaces import pair_distance
 
 #: How entries of one cluster are put together.
 SMALLEST, LARGEST, SUM = range(3)
@@ -25,11 +29,12 @@ SMALLEST, LARGEST, SUM = range(3)
 #: with i of this cluster. Segment i is ``start[i] : start[i + 1]``; ``following[i]`` is the next one of its cluster
 #: (-1: none), ``last[i]`` the last one. ``used`` (n,): entries of a cluster. ``leader`` (n,): what has become of a
 #: cluster. ``factor`` (n,): what the numbers of a part are multiplied by at this level, else 1. ``far``: M, infinite
-#: where distances are only compared.
+#: where distances are only compared. ``listed``: distances follow from listed pairs; else from ``points``, the moments
+#: of clusters of vectors.
 Rows = namedtuple(
     "Rows",
     "other stored count pair start following last used leader object_of factor weight best nearest tied looked "
-    "reduction far ignore scaled",
+    "points reduction far ignore scaled listed",
 )
 
 #: Room for one row: ``place`` (n,) tells where a cluster stands in it, if its ``stamp`` is the number of this reading.
@@ -37,12 +42,14 @@ Room = namedtuple("Room", "other stored count pair place stamp number")
 
 
 @bare_inside
-def link_distance(rows, stored, count, w, v):
-    """Return the distance of two clusters of weights w and v; infinite where it is not below M.
+def link_distance(rows, p, q, stored, count):
+    """Return the distance of two clusters; infinite where it is not below M.
 
     With sums, and M for missing pairs: (stored + M (w v - count)) / (w v). Largest: all pairs must be listed.
     """
-    product = w * v
+    if not rows.listed:
+        return pair_distance(rows.points, p, q)
+    product = rows.weight[p] * rows.weight[q]
     if rows.reduction == SUM:
         if rows.ignore:
             return stored / count
@@ -59,8 +66,10 @@ def take_entry(rows, room, k, length, c, scale):
     q = top(rows.leader, np.int64(rows.other[k]))
     if q == c:
         return length
-    stored, count = rows.stored[k], 1.0 if rows.reduction == SMALLEST else rows.count[k]
-    if rows.scaled:
+    stored, count = 0.0, 0.0
+    if rows.listed:
+        stored, count = rows.stored[k], 1.0 if rows.reduction == SMALLEST else rows.count[k]
+    if rows.scaled and rows.listed:
         scale *= rows.factor[rows.other[k]]
         stored, count = stored * scale, count * scale
     if room.stamp[q] != room.number[0]:
@@ -100,11 +109,13 @@ def write_row(rows, room, c, length):
     e, segment = 0, c
     while True:
         for k in range(rows.start[segment], min(rows.start[segment] + length - e, rows.start[segment + 1])):
-            rows.other[k], rows.stored[k] = room.other[e], room.stored[e]
-            if rows.reduction == SMALLEST:
-                rows.pair[k] = room.pair[e]
-            else:
-                rows.count[k] = room.count[e]
+            rows.other[k] = room.other[e]
+            if rows.listed:
+                rows.stored[k] = room.stored[e]
+                if rows.reduction == SMALLEST:
+                    rows.pair[k] = room.pair[e]
+                else:
+                    rows.count[k] = room.count[e]
             e += 1
         if e == length:
             break
@@ -124,10 +135,10 @@ def refresh(rows, room, c):
 @bare_inside
 def search(rows, room, c, length, tie_factor):
     """Find the nearest of cluster c in its row in ``room``: the first by object among those that are equally near."""
-    best, nearest, bound, w = np.inf, c, np.inf, rows.weight[c]
+    best, nearest, bound = np.inf, c, np.inf
     for e in range(length):
         q = np.int64(room.other[e])
-        d = link_distance(rows, room.stored[e], room.count[e], w, rows.weight[q])
+        d = link_distance(rows, c, q, room.stored[e], room.count[e])
         room.stored[e] = d
         if d < best or (d < np.inf and d == best and rows.object_of[q] < rows.object_of[nearest]):
             best, nearest = d, q

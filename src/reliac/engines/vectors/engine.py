@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import Pace
-from ...algorithm.criteria import MeanForm
-from ...input.metrics import Squares, squares_of, unit_rows
 from ...input.numbers import is_sparse
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
@@ -25,9 +23,8 @@ from ..compiled.sorting import insert
 from ..compiled.spaces import pair_distance
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
 from ..lists.entries import N_LINKS, push
-from ..repeats import find_twins, often_repeated
-from .moments import Moments
-from .shift import exact_shift
+from ..repeats import often_repeated
+from .moments import make_moments, refusal
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
@@ -124,26 +121,11 @@ class VectorsEngine(ListEngine):
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
-        row, squares, rows = problem.criterion, squares_of(problem.metric), rows_of(problem.objects)
+        rows = rows_of(problem.objects)
         vectors = rows.toarray() if is_sparse(rows) else rows
-        n, d = vectors.shape
-        weight = np.ones(n) if row.equal_parts else problem.weights.copy()
-        sums = np.zeros((n, -(-d // 4) * 4))
-        sums[:, :d] = unit_rows(vectors) if squares is Squares.UNIT else vectors
-        sums -= exact_shift(sums)
-        first = find_twins(sums) if (weight != 1).any() or problem.alpha == 0.0 else None
-        if (weight != 1).any():
-            sums *= weight[:, None]
-        self.space = Moments(
-            sums=sums,
-            weight=weight,
-            row=np.arange(n) if first is None else first,
-            spread=np.zeros(n if row.mean_form is MeanForm.SPREADS else 1),
-            with_spread=row.mean_form is MeanForm.SPREADS,
-            by_size=row.by_size,
-            equal_parts=row.equal_parts,
-            scale=0.5 if squares is Squares.UNIT else 1.0,
-        )
+        n = len(vectors)
+        self.space = make_moments(problem, vectors)
+        sums, weight = self.space.sums, self.space.weight
         largest = float(np.sqrt(np.einsum("ij,ij->i", sums / weight[:, None], sums / weight[:, None]).max(initial=0)))
         self.unit = 2.0 ** np.ceil(np.log2(largest)) if largest else 1.0  # means are packed in units of this
         self.stand_ins = np.arange(n)  # whom searches find, as long as they live
@@ -153,12 +135,7 @@ class VectorsEngine(ListEngine):
     @staticmethod
     def refuses(problem: Problem) -> str | None:
         """Say what cannot be had from sums and spreads alone."""
-        row, metric = problem.criterion, problem.metric
-        if not isinstance(problem.objects, Vectors):
-            return "it needs vectors"
-        if row.mean_form is MeanForm.MEANS or (row.mean_form is MeanForm.SPREADS and squares_of(metric).mean_form):
-            return None
-        return f"{row.name} of metric {metric!r} does not follow from means and spreads"
+        return refusal(problem) if isinstance(problem.objects, Vectors) else "it needs vectors"
 
     @staticmethod
     def suits(problem: Problem) -> bool:

@@ -11,10 +11,19 @@ divided by ``w_p w_q (w_p + w_q)`` (by size) or ``(w_p w_q)^2``.
 from __future__ import annotations
 
 from collections import namedtuple
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...algorithm.criteria import MeanForm
+from ...input.metrics import Squares, squares_of, unit_rows
+from ...input.problem import Problem
 from ..compiled.formulas import shares_of_parts
 from ..compiled.loading import bare_inlined, inside
 from ..compiled.spaces import register_space
+from ..repeats import find_twins
+from .shift import exact_shift
 
 #: ``row``: the first row equal to all rows of a cluster, or below 0 if it has different ones. It tells that clusters of
 #: equal rows are at distance 0: products of their sums and weights may round differently.
@@ -75,3 +84,33 @@ def _moments_join(space, parts):
 _pair = bare_inlined(_moments_pair)
 _join = inside(_moments_join)
 register_space(Moments, lambda space, p, q: _pair(space, p, q), lambda space, parts: _join(space, parts))
+
+
+def make_moments(problem: Problem, vectors: NDArray[Any]) -> Moments:
+    """Return every object as a cluster of its own. O(n d)."""
+    row, squares, (n, d) = problem.criterion, squares_of(problem.metric), vectors.shape
+    weight = np.ones(n) if row.equal_parts else problem.weights.copy()
+    sums = np.zeros((n, -(-d // 4) * 4))
+    sums[:, :d] = unit_rows(vectors) if squares is Squares.UNIT else vectors
+    sums -= exact_shift(sums)
+    first = find_twins(sums) if (weight != 1).any() or problem.alpha == 0.0 else None
+    if (weight != 1).any():
+        sums *= weight[:, None]
+    return Moments(
+        sums=sums,
+        weight=weight,
+        row=np.arange(n) if first is None else first,
+        spread=np.zeros(n if row.mean_form is MeanForm.SPREADS else 1),
+        with_spread=row.mean_form is MeanForm.SPREADS,
+        by_size=row.by_size,
+        equal_parts=row.equal_parts,
+        scale=0.5 if squares is Squares.UNIT else 1.0,
+    )
+
+
+def refusal(problem: Problem) -> str | None:
+    """Say why distances of the problem do not follow from sums and spreads alone; None if they do."""
+    row, metric = problem.criterion, problem.metric
+    if row.mean_form is MeanForm.MEANS or (row.mean_form is MeanForm.SPREADS and squares_of(metric).mean_form):
+        return None
+    return f"{row.name} of metric {metric!r} does not follow from means and spreads"
