@@ -291,7 +291,7 @@ def test_thousands_are_no_row_names():
         (ValueError, "to itself", np.array([[0, 1.0], [1.0, 0.5]]), {"metric": "precomputed"}),
         (ValueError, "length 5", np.ones(5), {"metric": "precomputed"}),
         (ValueError, "square", np.ones((3, 2)), {"metric": "precomputed"}),
-        (TypeError, "sparse", sparse.csr_array(np.triu(D)), {"metric": "precomputed"}),
+        (ValueError, "on a graph", sparse.csr_array(np.triu(D)), {"metric": "precomputed"}),
         (ValueError, "Row 1 is all zero", np.array([[1.0, 2], [0, 0]]), {"metric": "cosine", "criterion": "average"}),
         (
             ValueError,

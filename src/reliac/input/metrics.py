@@ -178,7 +178,8 @@ def compare_all(items: Sequence[Any], metric: MetricLike) -> NDArray[np.float64]
     """Return the condensed distances of objects of any kind, by a function of two of them."""
     if not callable(metric):
         raise InvariantError("only a function compares objects that are no numbers")
-    check_memory(8 * length_of(len(items)), f"A matrix of the distances of {len(items)} objects")
+    step = "compare a sample of the objects, or use a machine with more memory"
+    check_memory(8 * length_of(len(items)), f"A matrix of the distances of {len(items)} objects", step)
     condensed = _by_calls(items, metric)
     _check_computed(condensed, metric, len(items))
     return np.maximum(condensed, 0.0, out=condensed)
