@@ -54,6 +54,7 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
         "vectors": FROM_MEANS,
         "spatial": FROM_MEANS,
         "spanning": {"single"},
+        "graph": set(),  # test_graph.py
     }
     assert criteria_by_engine(OF_DISTANCES) == {
         **{engine: set() for engine in ENGINES},

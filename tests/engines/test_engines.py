@@ -108,7 +108,7 @@ def test_data_far_from_the_origin_give_the_tree_of_the_data_near_it(engine, crit
     np.testing.assert_allclose(far.links["distance"], near.links["distance"], rtol=1e-9)
 
 
-@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("engine", [name for name in FAST if name != "graph"])
 @pytest.mark.parametrize("scale", [1e-120, 1e60])
 def test_the_scale_of_the_data_does_not_matter(engine, scale):
     X = blobs(3, n=400, d=4)

@@ -10,11 +10,13 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
+from graphs import random_edges
 from problems import CRITERIA, blobs, lattice
 from references import cluster_squares, takers_of_each
 from reliac.cli import main
 from reliac.engines.choice import ENGINES, choose, get_engine
 from reliac.errors import DoesNotFit
+from reliac.input.edges import make_graph
 from reliac.input.problem import make_problem
 from reliac.machine import check_memory
 
@@ -57,6 +59,15 @@ RUNS = [
 def test_estimates_follow_what_a_run_takes_for_few_objects_and_for_many(engine, criterion, n, d):
     problem = make_problem(noise(n, d), criterion)
     estimate, peak = get_engine(engine).memory(problem), taken(engine, problem)
+    assert LEAST * peak - ANY_CALL <= estimate <= MOST * peak + ANY_CALL
+
+
+@pytest.mark.parametrize("criterion", ["single", "average"])
+@pytest.mark.parametrize(("n", "m"), [(27, 60), (300, 2000), (5000, 40_000), (5000, 200_000), (50_000, 200_000)])
+def test_estimates_follow_what_a_run_on_a_graph_takes(n, m, criterion):
+    graph = make_graph(random_edges(n, m, 10**6, 0), objects=range(n))
+    problem = make_problem(graph, criterion, metric="precomputed")
+    estimate, peak = get_engine("graph").memory(problem), taken("graph", problem)
     assert LEAST * peak - ANY_CALL <= estimate <= MOST * peak + ANY_CALL
 
 
@@ -268,4 +279,4 @@ def test_a_precision_that_is_none_and_one_for_given_distances_are_refused():
 
 
 def test_every_engine_is_measured_here():
-    assert {engine for engine, *_ in RUNS} >= set(ENGINES) - {"small"}
+    assert {engine for engine, *_ in RUNS} >= set(ENGINES) - {"small", "graph"}

@@ -146,14 +146,14 @@ def test_any_small_problem_of_whole_numbers_gives_the_literal_links(data):
     assert_same_bits(X, criterion, **options)
 
 
-def test_equal_distances_beyond_what_a_list_holds_are_left_to_the_literal_engine(monkeypatch):
+def test_equal_distances_beyond_what_a_list_holds_are_left_to_engines_without_lists(monkeypatch):
     for name in ("tables", "engine"):
         monkeypatch.setattr(f"reliac.engines.small.{name}.AND_IN_ALL", 0)
         monkeypatch.setattr(f"reliac.engines.small.{name}.MANY_TIES", 2)
     for criterion in ("single", "complete", "average"):
         D = np.ones(30 * 29 // 2)
         tree = reliac.cluster(D, criterion, metric="precomputed")
-        assert (tree.engine, tree.n_levels) == ("literal", 1)
+        assert (tree.engine, tree.n_levels) == ("literal" if criterion == "single" else "dense", 1)
         assert np.array_equal(tree.links, literal_tree(D, criterion, metric="precomputed").links)
 
 

@@ -70,6 +70,7 @@ def _guarded(words: Sequence[str]) -> int:
         complain("error", told or type(error).__name__)
         if isinstance(error, DoesNotFit) and "--verbose" in words:
             say(error.details, prefix="")
+        _give_up_output()
         return MISTAKE
     except Exception:
         return _our_fault("unexpected error, a fault of reliac", words, UNEXPECTED)
@@ -90,6 +91,15 @@ def _show_warning(message: Warning | str, category: type[Warning], filename: str
     del category, filename
     told = message.args[0] if isinstance(message, Warning) and message.args else message
     complain("warning", told if isinstance(told, str) else str(told))
+
+
+def _give_up_output() -> None:
+    """Forget what standard output holds back if it cannot be written: Python would try again at its end, and fail."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        _forget_output()
 
 
 def _forget_output() -> None:

@@ -72,9 +72,9 @@ class GraphEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Two directions of every edge, in 20 bytes each, some numbers an object, and the sums of vectors."""
+        """Both directions of every edge, 20 bytes each, and as much while they are put in order; what objects need."""
         width = rows_of(problem.objects).shape[1] if isinstance(problem.objects, Connected) else 0
-        return 40 * _graph_of(problem).n_edges + (200 + 16 * width) * problem.n_objects
+        return 80 * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
 
     @property
     def n_clusters(self) -> int:
