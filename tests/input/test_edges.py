@@ -72,6 +72,16 @@ def test_objects_without_an_edge_can_be_listed() -> None:
         reliac.cluster_edges((A, B, DISTANCE), objects=["y", "z"])
 
 
+def test_a_list_of_edges_is_read_edge_by_edge_and_three_lists_of_three_are_refused() -> None:
+    edges = list(zip(A, B, DISTANCE, strict=True))
+    for some in (edges, edges[:3]):
+        expected = reliac.cluster_edges(tuple(map(list, zip(*some, strict=True))), "single")
+        assert np.array_equal(reliac.cluster_edges(some, "single").links, expected.links)
+    with pytest.raises(ValueError, match="three edges, or the three columns"):
+        reliac.cluster_edges([[0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0]], "single")
+    assert reliac.cluster_edges(([0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0]), "single").n_objects == 4
+
+
 def test_any_integers_name_objects() -> None:
     tree = reliac.cluster_edges(([10**12, -5], [-5, 7], [1.0, 2.0]), "single")
     assert tree.object_names.tolist() == ["-5", "7", "1000000000000"]

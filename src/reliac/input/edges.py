@@ -216,7 +216,9 @@ def _from_arrays(source: Any) -> EdgeTable:
         if source.dtype.kind == "f" and (ends == np.floor(ends)).all():
             ends = ends.astype(np.int64)
         return EdgeTable(ends[:, 0], ends[:, 1], source[:, 2])
-    if isinstance(source, (tuple, list)) and len(source) == 3:
+    if isinstance(source, list):  # a list of edges; three arrays come as a tuple
+        source = _columns_of(source)
+    if isinstance(source, tuple) and len(source) == 3:
         a, b, value = (np.asarray(column) for column in source)
         if a.ndim == b.ndim == value.ndim == 1 and len(a) == len(b) == len(value):
             return EdgeTable(a, b, value)
@@ -227,6 +229,23 @@ def _from_arrays(source: Any) -> EdgeTable:
             "pass (a, b, distance)",
         )
     )
+
+
+def _columns_of(edges: list[Any]) -> Any:
+    """Turn a list of edges (a, b, distance) into three columns; what may be three columns itself is refused."""
+    rows = [tuple(edge) for edge in edges if isinstance(edge, (tuple, list, np.ndarray)) and np.ndim(edge) < 2]
+    if len(rows) != len(edges) or any(len(row) != 3 for row in rows):
+        return edges
+    if len(edges) == 3 and not all(isinstance(edge, tuple) for edge in edges):
+        raise ValueError(
+            explain(
+                "A list of three lists of three: three edges, or the three columns of three edges?",
+                "a tuple of three columns, or a list of tuples (a, b, distance)",
+                "write tuple(edges) if these are columns, [tuple(edge) for edge in edges] if they are edges",
+            )
+        )
+    a, b, value = zip(*rows, strict=True)
+    return _as_labels(list(a)), _as_labels(list(b)), np.array(value)
 
 
 # --- checks ---
