@@ -212,8 +212,9 @@ def cluster_edges(
 
     Parameters
     ----------
-    source : an edge table: a tuple of three arrays (a, b, distance) or a list of such triples, a pandas or polars frame, an Arrow table, the path of a
-        Parquet or CSV file; or a square scipy sparse matrix, or a networkx graph. Objects go by numbers or any labels.
+    source : an edge table: a tuple of three arrays (a, b, distance) or a list of such triples, a pandas or polars
+        frame, an Arrow table, the path of a Parquet or CSV file; or a square scipy sparse matrix, or a networkx graph.
+        Objects go by numbers or any labels.
         Both directions of an edge may be given. An edge of distance 0 is an edge.
     criterion : "single", "complete", "average" or "weighted".
     missing : what a pair without an edge means. "far": it is farther than every edge. The tree is that of the full
