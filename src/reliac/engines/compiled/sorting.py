@@ -18,6 +18,15 @@ def some_of(values, which):
     return result
 
 
+@inside
+def with_room(values, count, more):
+    """Copy the first values into an array that has room for more."""
+    result = np.empty(len(values) + more, values.dtype)
+    for k in range(count):
+        result[k] = values[k]
+    return result
+
+
 @bare_inside
 def insert(values, items, first, e, value, item):
     """Enter a value and its item into sorted ones that begin at ``first``; place ``e``, the last, is free or lost."""

@@ -13,7 +13,7 @@ from ...algorithm.links import Links
 from ..compiled.formulas import ADD, MAXIMUM, from_sums, shares_of_parts
 from ..compiled.loading import compiled, inside
 from ..compiled.scanning import nearest_in
-from ..compiled.sorting import some_of
+from ..compiled.sorting import some_of, with_room
 from ..compiled.step import choose_links, groups_of
 from .filling import padded_width
 from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, N_SEARCHED, WIDTH, distances_of
@@ -92,15 +92,6 @@ def rows_to_look_at(square, steps, alpha):
         rows[count] = r
         count += 1
     return rows[:count]
-
-
-@inside
-def with_room(values, count, more):
-    """Copy the first values into an array of more."""
-    result = np.empty(len(values) + more, values.dtype)
-    for k in range(count):
-        result[k] = values[k]
-    return result
 
 
 @inside

@@ -140,19 +140,14 @@ def _make_rows(problem: Problem, graph: Graph, object_of: NDArray[np.int64]) -> 
     row, n, weight = problem.criterion, problem.n_objects, problem.weights[object_of]
     reduction, listed = REDUCTIONS[row.reduction], isinstance(problem.objects, Graph)
     stored, count, pair = np.empty(1), np.empty(1), np.empty(1, np.int64)
-    if listed:
-        stored = graph.distances.astype(np.float64)
     weighed = reduction == SUM and not row.equal_parts
-    p = np.repeat(np.arange(n), np.diff(graph.starts))
-    if not listed:
-        pass
-    elif reduction == SMALLEST:
-        pair = object_of[p] * n + object_of[graph.ends]
-    elif weighed and (weight != 1.0).any():
-        count = weight[p] * weight[graph.ends]
-        stored *= count
-    else:
-        count = np.ones(len(stored))
+    if listed:
+        p, stored = np.repeat(np.arange(n), np.diff(graph.starts)), graph.distances.astype(np.float64)
+        if reduction == SMALLEST:
+            pair = object_of[p] * n + object_of[graph.ends]
+        else:
+            count = weight[p] * weight[graph.ends] if weighed else np.ones(len(stored))
+            stored *= count
     return Rows(
         other=graph.ends.copy(),
         stored=stored,
@@ -208,8 +203,6 @@ def _make_room(n: int) -> Room:
 
 def _load(problem: Problem) -> None:
     """Load the compiled code with a few objects, and say so if it must be compiled first."""
-    if problem.n_objects <= FEW:
-        return
 
     def run_few() -> None:
         engine = GraphEngine(problem.made_up(FEW))

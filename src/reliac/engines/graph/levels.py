@@ -10,7 +10,7 @@ from ...algorithm.links import Links
 from ..compiled.formulas import shares_of_parts
 from ..compiled.loading import bare_inside, compiled, inside
 from ..compiled.sets import top
-from ..compiled.sorting import some_of
+from ..compiled.sorting import some_of, with_room
 from ..compiled.spaces import join_space
 from ..compiled.step import choose_links, groups_of
 from .rows import SMALLEST, add_row, refresh, search, write_row
@@ -120,14 +120,6 @@ def clusters_to_look_at(rows, steps, alpha, all_of_them):
             some[count] = c
             count += 1
     return some
-
-
-@inside
-def with_room(values, count, more):
-    """Copy the first values into an array of more."""
-    result = np.empty(len(values) + more, values.dtype)
-    result[:count] = values[:count]
-    return result
 
 
 @inside
