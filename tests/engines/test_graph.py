@@ -229,7 +229,9 @@ def test_what_connectivity_cannot_do_is_said() -> None:
     X = np.zeros((4, 1))
     with pytest.raises(ValueError, match=r"shape \(3, 3\) for 4 rows"):
         reliac.cluster(X, connectivity=np.ones((3, 3)))
-    with pytest.raises(ValueError, match=r"connectivity with criterion='complete'.*cluster_edges"):
-        reliac.cluster(X, "complete", connectivity=np.ones((4, 4)))
+    with pytest.raises(ValueError, match=r"connectivity with criterion='ward' and given distances.*Next: pass the vec"):
+        reliac.cluster(np.zeros((4, 4)), "ward", metric="precomputed", connectivity=np.ones((4, 4)))
+    with pytest.raises(ValueError, match=r"connectivity with a graph.*Next: leave connectivity out"):
+        reliac.cluster(coo_array(np.eye(4, k=1)), "single", metric="precomputed", connectivity=np.ones((4, 4)))
     with pytest.raises(ValueError, match=r"2 connected components"):
         reliac.cluster(X, connectivity=np.eye(4) + np.eye(4, k=1) * [0, 1, 0, 1], n_clusters=1)

@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 import reliac
-from reliac.input.graph import meanings
+from reliac.input.connectivity import meanings
 
 A, B, DISTANCE = ["x", "y", "u", "x"], ["y", "z", "v", "z"], [1.0, 2.0, 1.0, 3.0]
 

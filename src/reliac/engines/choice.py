@@ -95,7 +95,7 @@ def _refusal(problem: Problem, engine: type[Engine]) -> str | None:
     """Say why an engine cannot do the problem: this kind of objects, or what it says itself; None if it can."""
     able = problem.objects.engines
     if able is not None and engine.name not in able:
-        return f"it cannot work on a {type(problem.objects).__name__.lower()}"
+        return f"it cannot work on {problem.objects.called}"
     return engine.refuses(problem)
 
 

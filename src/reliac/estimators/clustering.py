@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from ..errors import explain
+from ..input.connectivity import connectivity_entries
+from ..input.graph import ADD_EDGES, check_components
 from ..input.metrics import MetricLike
 from ..input.numbers import is_frame, to_numbers
 from ..input.options import check_count, check_number
 from ..tree.clustertree import ClusterTree
+from ..tree.exports import linkage_rows
 from .tables import check_table, describe_input, grow_tree, is_given, rows_that_count
 
 Floats = NDArray[np.float64]
@@ -32,30 +35,52 @@ class Agglomeration(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         return describe_input(super().__sklearn_tags__(), self.metric)
 
-    def _fit_tree(self, data: Any, numbers: Any, **options: Any) -> Indices:
-        """Build the tree of the rows, set the attributes that describe it, and return the labels of its objects."""
+    def _fit_tree(self, data: Any, numbers: Any, neighbours: Any = None, **options: Any) -> Indices:
+        """Build the tree of the rows, set the attributes that describe it, and return the labels of its objects.
+
+        ``neighbours``: who may be joined, as a square sparse matrix; None for all.
+        """
+        self.n_connected_components_ = 1 if neighbours is None else self._count_components(neighbours)
         stop = None if self.compute_full_tree else self.n_clusters
+        options |= {} if neighbours is None else {"connectivity": neighbours}
         tree = self.tree_ = grow_tree(self, data, numbers, n_clusters=stop, **options)
         self.n_leaves_ = tree.n_objects
-        self.n_connected_components_ = 1
+        # Along a graph joins come nearer, and scikit-learn, which joins one pair after the other, cuts in that order.
+        in_turn = neighbours is not None and self.alpha == 0.0
         if self.max_level is not None:
             self.n_clusters_ = tree.n_clusters
         elif self.n_clusters is not None:
             self.n_clusters_ = int(self.n_clusters)
         else:
-            threshold = np.float64(self.distance_threshold)
-            self.n_clusters_ = int(np.count_nonzero(tree.monotone_distances >= threshold)) + 1
+            distances = tree.links["distance"] if in_turn else tree.monotone_distances
+            longer = distances >= np.float64(self.distance_threshold)
+            self.n_clusters_ = int(np.count_nonzero(longer)) + tree.n_clusters
         whole = bool(self.compute_full_tree) and self.max_level is None
-        self.children_, self.distances_, self.levels_ = _merges(tree, by_distance=whole)
+        self.children_, self.distances_, self.levels_ = _merges(tree, by_distance=whole and not in_turn)
         # A tree that stopped early has n_clusters_ clusters at its last level, and this cuts nothing.
-        labels: Indices = tree.labels(self.n_clusters_)
+        labels: Indices = tree.labels(self.n_clusters_, by="level" if in_turn else "distance")
         return labels
+
+    def _neighbours(self, numbers: Any) -> Any:
+        """Return who may be joined as a square sparse matrix; None if no graph was given."""
+        if self.connectivity is None:
+            return None
+        given = self.connectivity(numbers) if callable(self.connectivity) else self.connectivity
+        return connectivity_entries(given, numbers.shape[0]).tocsr()
+
+    def _count_components(self, neighbours: Any) -> int:
+        """Count the parts that nothing joins; refuse fewer clusters than that."""
+        from scipy.sparse.csgraph import connected_components
+
+        edges = neighbours.astype(bool)
+        edges.data[:] = True  # an entry of zero that is stored is an edge
+        count = int(connected_components(edges, directed=False, return_labels=False))
+        if self.n_clusters is not None:
+            check_components(self.n_clusters, count, neighbours.shape[0], ADD_EDGES)
+        return count
 
     def _check_cut(self, n: int, what: str = "samples") -> None:
         """Refuse what cannot be cut before any work is done; the rules are scikit-learn's."""
-        if self.connectivity is not None:
-            given = "connectivity was given: a graph that says which clusters may merge"
-            raise ValueError(explain(given, "connectivity=None", "use sklearn.cluster.AgglomerativeClustering"))
         if self.compute_full_tree not in ("auto", True, False):
             given = f"compute_full_tree={self.compute_full_tree!r}"
             raise ValueError(explain(given, "'auto', True or False", "leave it out to build the full tree"))
@@ -84,7 +109,7 @@ def _merges(tree: ClusterTree, by_distance: bool) -> tuple[Indices, Floats, Indi
     if not by_distance:
         children = np.stack((tree.links["left"], tree.links["right"]), axis=1).astype(np.intp)
         return np.sort(children, axis=1), tree.links["distance"].copy(), tree.links["level"].astype(np.intp)
-    matrix = tree.linkage_matrix("distance")
+    matrix = linkage_rows(tree, "distance")
     order = np.argsort(tree.monotone_distances, kind="stable")
     return matrix[:, :2].astype(np.intp), matrix[:, 2].copy(), tree.links["level"][order].astype(np.intp)
 
@@ -110,8 +135,14 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         table and returns all distances. Ward, centroid and median need "euclidean", "sqeuclidean" or "precomputed".
     memory : str, object with the joblib.Memory interface, or None, default=None
         Where to cache the tree. A tree that comes from the cache does not hold its data (``tree_.problem``).
-    connectivity : None
-        Not supported: anything but None is refused.
+    connectivity : array, sparse matrix, callable or None, default=None
+        A graph that says who may be joined: a square matrix whose entries are edges, or a function that makes one of
+        X, such as ``functools.partial(kneighbors_graph, n_neighbors=5)``. Ward, centroid and median, and average of
+        "sqeuclidean" or "cosine", compare clusters by their vectors; the others by the distances of the edges between
+        them, as scikit-learn does (docs/graphs.md). Unlike there the graph is never completed: what no path of edges
+        joins stays apart, and ``n_clusters`` below the number of its connected components is an error. With
+        ``alpha=0`` ward, complete and single give scikit-learn's tree, merge for merge, and the last merges are undone
+        first, as there, also where an earlier one is larger.
     compute_full_tree : "auto" or bool, default="auto"
         False stops when ``n_clusters`` clusters are left. The partition is then what the steps have made so far
         (``tree_.labels(n_clusters, by="level")`` of the full tree), which can differ from undoing the largest
@@ -142,7 +173,8 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
     n_clusters_, n_leaves_, n_connected_components_ : int
     children_ : (n - 1, 2) array, the nodes that each merge joins; node n + i is made by merge i. Sorted by
         distance, except where the run stops early (``compute_full_tree=False``, ``max_level``): then n - n_clusters
-        rows in the order of the levels
+        rows in the order of the levels. With ``connectivity`` one row less for every further component, and with
+        ``alpha=0`` in the order in which merges were made, as in scikit-learn
     distances_ : (n - 1,) array, the distance of every merge
     levels_ : (n - 1,) array, the level of every merge
     tree_ : ClusterTree, with everything else
@@ -199,19 +231,22 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         The index of a pandas frame becomes the names of the tree's objects, unless it only counts the rows.
 
         ``sample_weight`` says how often each row counts: a row of weight 3 as three equal rows that have joined
-        already. Rows of weight 0 take no part: they get the label -1, and ``tree_`` is that of the other rows.
+        already. Rows of weight 0 take no part: they get the label -1, and ``tree_`` is that of the other rows; edges
+        of ``connectivity`` to such a row join nothing.
         """
         numbers = check_table(self, X)
         n = numbers.shape[0]
         weights, rows = rows_that_count(sample_weight, n)
         self._check_cut(len(rows))
+        neighbours = self._neighbours(numbers)
         data, names = (X if is_frame(X) else numbers), None  # a frame carries the names of its rows
         if len(rows) < n:
             own = to_numbers(X)[1] if is_frame(X) else None
             names = None if own is None else own[rows]
             data = numbers = numbers[np.ix_(rows, rows)] if is_given(self.metric) else numbers[rows]
+            neighbours = None if neighbours is None else neighbours[rows][:, rows]
         self.labels_ = np.full(n, -1, dtype=np.intp)
         self.labels_[rows] = self._fit_tree(
-            data, numbers, weights=weights, **({} if names is None else {"names": names})
+            data, numbers, neighbours, weights=weights, **({} if names is None else {"names": names})
         )
         return self

@@ -94,7 +94,8 @@ class ReliableFeatureAgglomeration(ClassNamePrefixFeaturesOutMixin, TransformerM
         numbers = check_table(self, X, sparse=False, ensure_min_features=2, ensure_min_samples=1)
         columns = np.ascontiguousarray(numbers.T)
         self._check_cut(len(columns), "features")
-        self.labels_ = self._fit_tree(columns, columns, names=getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        self.labels_ = self._fit_tree(columns, columns, self._neighbours(columns), names=names)
         self._n_features_out = self.n_clusters_
         return self
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, option, unknown_name
-from .graph import MISSING, Connected, Graph, both_directions
+from .graph import MISSING, Graph, both_directions
 from .misreadings import is_graph
 from .numbers import Names, is_sparse
-from .objects import Vectors
 from .options import check_number
 
 logger = logging.getLogger("reliac")
@@ -71,31 +70,6 @@ def check_missing(missing: Any) -> float | str:
             raise ValueError(unknown_name("missing", missing, MISSING))
         return missing
     return check_number("missing", missing, 0.0, np.inf, "give the distance of pairs without an edge")
-
-
-def connect(vectors: Vectors, connectivity: Any) -> Connected:
-    """Return vectors of which only neighbours may be joined, as scikit-learn's ``connectivity`` says it.
-
-    ``connectivity``: a square array or sparse matrix whose stored entries (of an array: those that are not zero) are
-    edges, or a function that makes one of the vectors. Either direction of an edge is enough.
-    """
-    from scipy.sparse import coo_array
-
-    given = connectivity(vectors.rows) if callable(connectivity) else connectivity
-    matrix = given if is_sparse(given) else coo_array(np.asarray(given))
-    if matrix.shape != (vectors.n, vectors.n):
-        raise ValueError(
-            explain(
-                f"connectivity of shape {matrix.shape} for {vectors.n} rows",
-                f"a matrix of shape ({vectors.n}, {vectors.n}): entry (i, j) says that rows i and j may be joined",
-                "make it from the same rows, for example with sklearn.neighbors.kneighbors_graph",
-            )
-        )
-    entries = matrix.tocoo()
-    p, q = entries.row.astype(np.int64), entries.col.astype(np.int64)
-    key = np.unique((np.minimum(p, q) * vectors.n + np.maximum(p, q))[p != q])
-    edges = both_directions(key // vectors.n, key % vectors.n, np.zeros(len(key), np.float32), vectors.n)
-    return Connected(vectors.rows, starts=edges[0], ends=edges[1], names=vectors.names, matrix_type=vectors.matrix_type)
 
 
 # --- from where ---

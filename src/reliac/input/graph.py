@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: What ``missing`` may be, besides a number.
 MISSING = ("far", "ignore")
 
+#: What a user of ``connectivity`` can do about a graph of several parts.
+ADD_EDGES = "add edges that join the components: connectivity is never completed"
+
 #: Of more edges than this evenly spaced ones are hashed.
 EDGES_HASHED = 2**18
 
@@ -48,6 +51,7 @@ class Connected(Vectors):
     ends: NDArray[np.int32]  # (2 m,): the neighbours
 
     may_end_in_forest: ClassVar[bool] = True
+    called: ClassVar[str] = "vectors with connectivity"
 
     @property
     def engines(self) -> tuple[str, ...] | None:
@@ -66,7 +70,7 @@ class Connected(Vectors):
 
     def check_count(self, n_clusters: int) -> None:
         """Refuse fewer clusters than connected components."""
-        self.graph.check_count(n_clusters)
+        check_components(n_clusters, self.graph.n_components, self.n, ADD_EDGES)
 
     def subset(self, objects: NDArray[np.intp]) -> Self:
         """Return some of the rows, with the edges between them."""
@@ -105,6 +109,8 @@ class Graph(Objects):
     missing: float | str = field(default="far", kw_only=True)  # "far", "ignore", or the far distance
 
     may_end_in_forest: ClassVar[bool] = True
+    called: ClassVar[str] = "a graph"
+    how_to_join: ClassVar[str] = "let reliac.cluster_edges(..., join_components=True) join the components at the end"
     how_to_fit: ClassVar[str] = "drop long edges, or cluster the components one by one"
 
     @property
@@ -160,14 +166,7 @@ class Graph(Objects):
 
     def check_count(self, n_clusters: int) -> None:
         """Refuse fewer clusters than connected components."""
-        if n_clusters < self.n_components:
-            raise ValueError(
-                explain(
-                    f"{option('n_clusters', n_clusters)} for a graph of {self.n_components} connected components",
-                    f"{self.n_components} to {self.n} clusters",
-                    "ask for more, or let cluster_edges(..., join_components=True) join the components at the end",
-                )
-            )
+        check_components(n_clusters, self.n_components, self.n, self.how_to_join)
 
     def edges(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[Any]]:
         """Return every edge once: its two objects, the smaller first, and its distance."""
@@ -273,19 +272,16 @@ class Graph(Objects):
         return False
 
 
-def meanings() -> str:
-    """Return what the distance of two clusters is, for every criterion and meaning: the table of docs/graphs.md."""
-    cells: dict[np.ufunc, tuple[str, str]] = {
-        np.minimum: ("the smallest edge between the two", "the same"),
-        np.maximum: ("the largest edge if all pairs are edges, else they are not joined", "the largest edge"),
-        np.add: ("(sum of edges + M * missing pairs) / all pairs", "sum of edges / number of edges"),
-    }
-    lines = ['| criterion | `missing="far"` | `missing="ignore"` |', "|---|---|---|"]
-    for name in ON_GRAPHS:
-        row = CRITERIA[name]
-        alike = ", every part of a cluster counting alike" if row.equal_parts else ""
-        lines.append(f"| {name} | " + " | ".join(cell + alike for cell in cells[row.reduction]) + " |")
-    return "\n".join(lines)
+def check_components(n_clusters: int, components: int, n: int, step: str) -> None:
+    """Refuse fewer clusters than connected components; ``step`` says what else joins them."""
+    if n_clusters < components:
+        raise ValueError(
+            explain(
+                f"{option('n_clusters', n_clusters)} for a graph of {components} connected components",
+                f"{components} to {n} clusters",
+                f"ask for more, or {step}",
+            )
+        )
 
 
 def both_directions(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import combinations
+from itertools import pairwise as pairwise_of
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,47 @@ def between(
     if squares_of(metric) is Squares.UNIT:
         return np.asarray(0.5 * cdist(unit_rows(some), unit_rows(others), "sqeuclidean"))
     return np.asarray(np.maximum(cdist(some, others, metric, **options), 0.0))
+
+
+def options_of(rows: Any, metric: MetricLike) -> dict[str, NDArray[np.float64]]:
+    """Return what a metric takes from all rows; SciPy would take it from the rows at hand."""
+    if metric == "seuclidean":
+        return {"V": np.var(dense(rows), axis=0, ddof=1)}
+    if metric == "mahalanobis":
+        return {"VI": np.linalg.inv(np.atleast_2d(np.cov(dense(rows).T))).T}
+    return {}
+
+
+def dense(rows: Any) -> NDArray[np.float64]:
+    """Return rows as a plain array in float64."""
+    return np.ascontiguousarray(rows.toarray() if hasattr(rows, "tocsr") else rows, dtype=np.float64)
+
+
+def distances_along(rows: Any, p: NDArray[Any], q: NDArray[Any], metric: MetricLike) -> NDArray[np.float64]:
+    """Return the distances of some pairs of rows, in float64; ``p`` is sorted. One row is compared with many at once.
+
+    A function is called with the row of ``p`` first.
+    """
+    distances = np.empty(len(p))
+    bounds = np.flatnonzero(np.r_[True, p[1:] != p[:-1], True]) if len(p) else np.zeros(1, np.intp)
+    try:
+        options = options_of(rows, metric)
+        for start, stop in pairwise_of(bounds.tolist()):
+            others = dense(rows[q[start:stop]])
+            distances[start:stop] = between(dense(rows[p[start : start + 1]]), others, metric, **options)[0]
+    except Exception as error:  # a function may fail in any way, and metrics in some
+        raise ValueError(
+            explain(
+                f"Metric {metric_name(metric)!r} cannot compare rows that connectivity makes neighbours "
+                f"({type(error).__name__}: {error})",
+                "data that the metric is defined for, or a function of two rows that returns a number",
+                f"choose another metric, or pass distances with {option('metric', 'precomputed')}",
+            )
+        ) from error
+    bad = np.flatnonzero(~(np.isfinite(distances) & (distances >= 0.0)))
+    if len(bad):
+        raise ValueError(_no_distance(metric, distances[bad[0]], int(p[bad[0]]), int(q[bad[0]])))
+    return distances
 
 
 def _by_products(vectors: Any, metric: MetricLike) -> bool:

@@ -50,6 +50,9 @@ class Objects(ABC):
     #: Whether a run may end with several clusters although nothing stopped it, since some pairs have no distance.
     may_end_in_forest: ClassVar[bool] = False
 
+    #: What messages call objects of this kind.
+    called: ClassVar[str] = "these objects"
+
     #: What to try if the problem fits into no engine's memory.
     how_to_fit: ClassVar[str]
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithm.criteria import Criterion, MeanForm, get_criterion
+from ..algorithm.criteria import Criterion, get_criterion
 from ..errors import explain, option
-from .edges import connect, make_graph
+from .connectivity import connect
+from .edges import make_graph
 from .fingerprints import function_fingerprint
-from .graph import Connected
-from .metrics import EUCLIDEAN, MetricLike, canonical_metric, compared_metric, metric_name, squares_of
+from .metrics import EUCLIDEAN, MetricLike, canonical_metric, compared_metric, squares_of
 from .misreadings import is_graph, lists_all_pairs
 from .numbers import check_unmasked, is_sparse
-from .objects import Objects, Vectors, make_objects
+from .objects import Objects, make_objects
 from .options import Stop, check_number, check_precision, check_stop
 from .overflow import check_sums
 
@@ -145,7 +145,7 @@ def make_problem(
     tolerance = check_number("tie_tolerance", tie_tolerance, 0.0, 1.0, "give 0 for exact equality")
     objects = _make_objects(X, metric, names, n_jobs).with_precision(check_precision(precision))
     if connectivity is not None:
-        objects = _connected(objects, row, metric, connectivity)
+        objects = connect(objects, row, metric, connectivity)
     stop = check_stop(objects.n, n_clusters, max_level, max_distance)
     if n_clusters is not None:
         objects.check_count(stop.n_clusters)
@@ -170,22 +170,6 @@ def _make_objects(X: Any, metric: MetricLike, names: Any, n_jobs: int | None) ->
     if metric == "precomputed" and (is_graph(X) or (is_sparse(X) and not lists_all_pairs(X))):
         return make_graph(X).named(names)
     return make_objects(X, metric, names, n_jobs)
-
-
-def _connected(objects: Objects, criterion: Criterion, metric: MetricLike, connectivity: Any) -> Connected:
-    """Return vectors of which only neighbours may be joined."""
-    mean = criterion.mean_form is MeanForm.MEANS
-    if not isinstance(objects, Vectors) or not (mean or (criterion.mean_form and squares_of(metric).mean_form)):
-        raise ValueError(
-            explain(
-                f"connectivity with {option('criterion', criterion.name)} and {option('metric', metric_name(metric))}: "
-                "the distance must follow from the vectors of a cluster alone",
-                "ward, centroid and median; average of metric 'sqeuclidean' or 'cosine'",
-                "use one of these, or give the edges their distances and use reliac.cluster_edges(..., "
-                "missing='ignore')",
-            )
-        )
-    return connect(objects, connectivity)
 
 
 # --- options ---

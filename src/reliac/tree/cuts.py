@@ -32,7 +32,7 @@ def labels(
     known_name("order", by, ["distance", "level"])
     kept = np.ones(len(tree.links), dtype=bool)
     if n_clusters is not None:
-        step = "ask for a number in this range" if tree.n_clusters == 1 else "go on with tree.develop() to get fewer"
+        step = "ask for a number in this range" if tree.n_clusters == 1 else f"to get fewer, {how_to_join(tree)}"
         count = check_count("n_clusters", n_clusters, tree.n_clusters, tree.n_objects, step)
         order = np.argsort(tree.monotone_distances, kind="stable") if by == "distance" else np.arange(len(kept))
         kept[order[tree.n_objects - count :]] = False
@@ -43,6 +43,16 @@ def labels(
         step = "give the distance above which joins are undone"
         kept = tree.monotone_distances <= check_number("distance", distance, 0.0, math.inf, step)
     return _labels_of_links(tree, kept)
+
+
+def how_to_join(tree: ClusterTree) -> str:
+    """Say what joins the trees of a forest: going on where the run stopped early, or what a graph does not say."""
+    if "connectivity" in tree.parameters:
+        return "go on with tree.develop() if the run stopped early, or add edges that join the parts of the graph"
+    if "missing" in tree.parameters:
+        step = "join the parts of the graph with reliac.cluster_edges(..., join_components=True)"
+        return f"go on with tree.develop() if the run stopped early, or {step}"
+    return "go on with tree.develop()"
 
 
 def _labels_of_links(tree: ClusterTree, kept: NDArray[np.bool_]) -> NDArray[np.intp]:

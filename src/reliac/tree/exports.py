@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import explain, known_name, need
 from ..input.options import check_switch
+from .cuts import how_to_join
 from .walks import parents
 
 if TYPE_CHECKING:
@@ -25,15 +26,20 @@ _NOT_PLAIN = re.compile(r"[\s()\[\]{}/\\,;:=*'\"`+<>]")
 def linkage_matrix(tree: ClusterTree, order: str) -> NDArray[np.float64]:
     """Return SciPy's Z: (left id, right id, distance, size), ids below n for objects, n + row for clusters."""
     known_name("order", order, ["distance", "level"])
-    n, links = tree.n_objects, tree.links
     if tree.n_clusters > 1:
         raise ValueError(
             explain(
-                f"The run stopped with {tree.n_clusters} clusters, and a linkage matrix has room for one tree only",
+                f"A forest of {tree.n_clusters} trees, and a linkage matrix has room for one tree only",
                 "trees that end with one cluster",
-                "go on with tree.develop(), or use tree.links and tree.labels()",
+                f"{how_to_join(tree)}, or use tree.links and tree.labels()",
             )
         )
+    return linkage_rows(tree, order)
+
+
+def linkage_rows(tree: ClusterTree, order: str) -> NDArray[np.float64]:
+    """Return the same for a tree or a forest, which has one row less for every further tree."""
+    n, links = tree.n_objects, tree.links
     rows = np.arange(len(links))
     if order == "distance":
         rows = np.argsort(tree.monotone_distances, kind="stable")

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain
-from ..input.metrics import MetricLike, between
-from ..input.numbers import is_sparse
+from ..input.metrics import MetricLike, between, dense, options_of
 from .clustertree import ClusterTree
 from .outliers import Score, distance_scores, growing_distances, level_scores, score_objects
 from .walks import parents
@@ -75,11 +74,11 @@ def climber(tree: ClusterTree, size: int) -> Callable[[Indices, Floats], Indices
 
 def distances_to_training(numbers: Any, training: Any, metric: MetricLike) -> Iterator[tuple[slice, Floats]]:
     """Give the distances of new rows to all training rows, some rows at a time; without ``training`` they are X."""
-    options = _metric_options(training, metric)
+    options = options_of(training, metric)
     for rows in _blocks(numbers.shape[0], max(numbers.shape[1], 0 if training is None else training.shape[0])):
-        distances = some = _dense(numbers[rows])
+        distances = some = dense(numbers[rows])
         if training is not None:
-            parts = [between(some, _dense(training[part]), metric, **options) for part in _blocks(*training.shape)]
+            parts = [between(some, dense(training[part]), metric, **options) for part in _blocks(*training.shape)]
             distances = np.hstack(parts)
         bad = np.argwhere(~(np.isfinite(distances) & (distances >= 0)))
         if len(bad):
@@ -90,27 +89,14 @@ def distances_to_training(numbers: Any, training: Any, metric: MetricLike) -> It
         yield rows, distances
 
 
-def _metric_options(training: Any, metric: MetricLike) -> dict[str, Floats]:
-    """Return what a metric takes from the training rows; SciPy would take it from the rows at hand."""
-    if metric == "seuclidean":
-        return {"V": np.var(_dense(training), axis=0, ddof=1)}
-    if metric == "mahalanobis":
-        return {"VI": np.linalg.inv(np.atleast_2d(np.cov(_dense(training).T))).T}
-    return {}
-
-
 def _blocks(rows: int, width: int) -> Iterator[slice]:
     """Cut so many rows of so many numbers into blocks."""
     step = max(1, BLOCK // max(1, width))
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
-def _dense(rows: Any) -> Floats:
-    return np.ascontiguousarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
-
-
 def row_fingerprints(numbers: Any) -> Iterator[bytes]:
     """Give a short hash of every row; equal rows have equal ones, whatever the type that holds them."""
     for rows in _blocks(*numbers.shape):
-        block = _dense(numbers[rows]) + 0.0  # -0.0 becomes 0.0
+        block = dense(numbers[rows]) + 0.0  # -0.0 becomes 0.0
         yield from (blake2b(row.data, digest_size=16).digest() for row in block)
