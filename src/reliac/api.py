@@ -81,8 +81,9 @@ def cluster(
     tie_tolerance : distances that differ by this share count as equal.
     names : a text for every object, in the order of the rows; None takes those that a frame brings.
     connectivity : a graph that says who may be joined, as in scikit-learn: a square array or sparse matrix whose
-        entries are edges, or a function that makes one of X. The vectors give the distance (ward, centroid, median;
-        average of "sqeuclidean" or "cosine"). The graph is never completed: what no path joins stays apart.
+        entries are edges, or a function that makes one of X. Ward, centroid and median, and average of "sqeuclidean" or
+        "cosine", compare clusters by all their vectors; the others by the edges between them, which have the distances
+        of their objects (docs/graphs.md). The graph is never completed: what no path joins stays apart.
     precision : the numbers of a matrix that is computed from vectors: "float64", or "float32", which halves it and
         rounds every distance to seven digits. Where no matrix is computed it changes nothing.
     engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk", "spanning" or

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
+from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from graphs import GRAPHS, Edges, Made, among_neighbours, ignoring_missing, random_edges
@@ -235,3 +236,42 @@ def test_what_connectivity_cannot_do_is_said() -> None:
         reliac.cluster(coo_array(np.eye(4, k=1)), "single", metric="precomputed", connectivity=np.ones((4, 4)))
     with pytest.raises(ValueError, match=r"2 connected components"):
         reliac.cluster(X, connectivity=np.eye(4) + np.eye(4, k=1) * [0, 1, 0, 1], n_clusters=1)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "seuclidean", "precomputed", "function"])
+def test_edges_with_the_distances_of_their_objects_give_the_tree_of_that_graph(criterion: str, metric: str) -> None:
+    n, (p, q, _) = GRAPHS["tied"]
+    rng = np.random.default_rng(2)
+    X, weights = rng.integers(0, 6, size=(n, 2)).astype(float), rng.integers(1, 4, n)
+    measure: Any = {"function": lambda a, b: float(np.abs(a - b).max()), "precomputed": "cityblock"}.get(metric, metric)
+    matrix = squareform(pdist(X, measure))
+    connectivity = coo_array((np.ones(len(p)), (p, q)), shape=(n, n))
+    data, given_as = (matrix, "precomputed") if metric == "precomputed" else (X, measure)
+    for more in ({}, {"n_clusters": 12}, {"max_level": 2}, {"max_distance": 2.0}, {"weights": weights}):
+        for alpha in ALPHAS:
+            for tolerance in (0.0, 0.3):
+                options = {"alpha": alpha, "tie_tolerance": tolerance, **more}
+                tree = reliac.cluster(data, criterion, metric=given_as, connectivity=connectivity, **options)
+                expected = run(n, (p, q, matrix[p, q]), criterion, engine="auto", missing="ignore", **options)
+                rounded = ["left", "right", "level"]
+                assert np.array_equal(tree.links[rounded], expected.links[rounded]), options
+                assert np.allclose(tree.links["distance"], expected.links["distance"], rtol=1e-12)
+                assert tree.parameters["connectivity"] == "given"
+                assert tree.parameters["metric"] != "precomputed" or metric == "precomputed"
+
+
+def test_float32_distances_along_edges_stay_float32_and_sparse_rows_are_compared_too() -> None:
+    X = np.random.default_rng(0).integers(0, 3, size=(30, 8)).astype(float)
+    plain = reliac.cluster(X, "complete", connectivity=np.ones((30, 30)))
+    assert np.array_equal(reliac.cluster(csr_array(X), "complete", connectivity=np.ones((30, 30))).links, plain.links)
+    matrix = squareform(pdist(X)).astype(np.float32)
+    tree = reliac.cluster(matrix, "complete", metric="precomputed", connectivity=np.ones((30, 30)))
+    assert tree.problem is not None
+    assert tree.problem.objects.distances.dtype == np.float32
+    with pytest.raises(ValueError, match=r"'broken' cannot compare rows.*ZeroDivisionError.*Allowed: .*Next: "):
+        reliac.cluster(X, "single", metric=broken, connectivity=np.ones((30, 30)))
+
+
+def broken(a: Any, b: Any) -> float:
+    return 1 / 0
