@@ -269,7 +269,8 @@ def cluster_edges(
                 f"{option('n_clusters', n_clusters)}: the edges join the objects to {tree.n_clusters} clusters, which "
                 "are as far from each other as pairs without an edge",
                 f"{tree.n_clusters} clusters or more",
-                f"ask for more, give a larger {option('missing', 'M')}, or join the rest with join_components=True",
+                f"ask for more, give a larger {option('missing', 'M')}, or join the rest with "
+                f"{option('join_components', True)}",
             )
         )
     return tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from ..errors import explain, unknown_name
 from ..formats.matrices import Named, from_pairs
 from ..input.condensed import count_objects
 from ..input.distances import agreeing_names
+from ..input.edges import ENDS, VALUES
 from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_number, titles_as_names
 
 
@@ -20,12 +21,16 @@ from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_numb
 class Table:
     """The numbers of a file with the names of its columns; names, classes and weights of its rows if it has them."""
 
-    numbers: Any  # an array, or a sparse matrix
+    numbers: Any  # an array, or a sparse matrix; of edges their ends and numbers
     columns: tuple[str, ...]
     names: Names | None = None
     labels: Names | None = None
     weights: NDArray[Any] | None = None
     are_distances: bool = False  # the format says so, whatever the user says
+
+
+#: What the rows of a file are: objects with their numbers, edges between objects, or objects with no more than names.
+Form = Literal["table", "edges", "objects"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +43,20 @@ class Choices:
     weights_column: str | None = None
     skip_columns: Sequence[str] = ()
     distances: bool = False  # the numbers are distances of objects, not vectors
+    form: Form = "table"
+    edges: Sequence[str] = ()  # the columns of an edge table: two ends and a number
+    similarity: bool = False  # that number is a similarity
 
     @property
     def takes_all(self) -> bool:
         """Whether the user says of no column what it is."""
-        return not (self.name_column or self.label_column or self.weights_column or self.skip_columns)
+        asked = (self.name_column, self.label_column, self.weights_column)
+        return not (any(asked) or self.skip_columns or self.edges)
 
     @property
     def columns(self) -> set[str]:
         """The columns that the user speaks of by name."""
-        asked = {self.name_column, self.label_column, self.weights_column, *self.skip_columns}
+        asked = {self.name_column, self.label_column, self.weights_column, *self.skip_columns, *self.edges}
         return {column for column in asked if column and not is_number(column)}
 
 
@@ -65,6 +74,10 @@ class Sheet:
 
 def make_table(sheet: Sheet, choices: Choices) -> Table:
     """Tell names, labels and numbers apart."""
+    if choices.form == "edges":
+        return Table(_edges_of(sheet, choices), ())
+    if choices.form == "objects":
+        return _objects_of(sheet, choices)
     if choices.distances and choices.takes_all and _are_pairs(sheet):
         left, right = (list(map(str, _texts(sheet, place, complete=True))) for place in (0, 1))
         return table_of(from_pairs(left, right, _numbers_of(sheet, 2)))
@@ -109,6 +122,68 @@ def _are_pairs(sheet: Sheet) -> bool:
     first = [str(sheet.cells[place][place]).strip() for place in range(min(3, len(sheet.cells[0])))]
     square = len(sheet.cells[0]) == 3 and all(is_number(cell) and float(cell) == 0 for cell in first)
     return not square
+
+
+def _edges_of(sheet: Sheet, choices: Choices) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the two ends and the number of every edge."""
+    a, b, number = edge_columns(sheet.columns, sheet.header, choices)
+    values = _numbers_of(sheet, number)
+    check_no_gaps(values[:, None], [sheet.columns[number]], sheet.lines)
+    below = np.flatnonzero(values < 0)
+    if len(below) and not choices.similarity:
+        where = _place(int(below[0]), sheet.columns[number], sheet.lines)
+        given = f"The distance {values[below[0]]:g} at {where}"
+        raise ValueError(explain(given, "distances of at least 0", "correct it, or add --similarity if these are none"))
+    ends = [_ends(sheet, place) for place in (a, b)]
+    if any(end.dtype.kind == "U" for end in ends):
+        ends = [end.astype(np.str_) for end in ends]
+    return ends[0], ends[1], values
+
+
+def edge_columns(columns: Sequence[str], titled: bool, choices: Choices) -> list[int]:
+    """Return the places of the two ends and the number: those asked for, the usual titles, or the first three."""
+    usual = (*ENDS, VALUES[choices.similarity])
+    asked = choices.edges or (usual if titled and {*usual} <= {*columns} else ())
+    if len(asked) == 3:
+        return [find_column(columns, column) for column in asked]
+    if asked or titled or len(columns) < 3:
+        given = f"--edges {','.join(asked)}" if asked else f"An edge table with columns {', '.join(columns)}"
+        allowed = f"columns {','.join(usual)}, or three that are named; without a header the first three"
+        raise ValueError(explain(given, allowed, "name the two ends and the number: --edges A,B,NUMBER"))
+    return [0, 1, 2]
+
+
+def _ends(sheet: Sheet, place: int) -> NDArray[Any]:
+    """Return the objects at one end of edges: whole numbers where all are written as such, else texts as they stand."""
+    cells = np.asarray(sheet.cells[place]) if not isinstance(sheet.cells[place], list) else None
+    if cells is not None and cells.dtype.kind == "f":
+        check_no_gaps(cells[:, None], [sheet.columns[place]], sheet.lines)
+        return cells.astype(np.int64) if (cells == np.floor(cells)).all() else cells.astype(np.str_)
+    if cells is not None and cells.dtype.kind in "iu":
+        return cells
+    texts = _texts(sheet, place, complete=True)
+    try:
+        numbers = texts.astype(np.int64)
+    except (ValueError, OverflowError):
+        return texts
+    return numbers if (numbers.astype(np.str_) == texts).all() else texts  # 007 is a name
+
+
+def _objects_of(sheet: Sheet, choices: Choices) -> Table:
+    """Return names, and classes and weights where they are asked for; the first column holds the names."""
+    names_at = find_column(sheet.columns, choices.name_column) if choices.name_column else sheet.index or 0
+    names = _texts(sheet, names_at, complete=True)
+    labels, weights = (
+        None if column is None else find_column(sheet.columns, column)
+        for column in (choices.label_column, choices.weights_column)
+    )
+    return Table(
+        np.empty((len(names), 0)),
+        (),
+        names,
+        None if labels is None else _texts(sheet, labels, complete=True),
+        None if weights is None else _numbers_of(sheet, weights),
+    )
 
 
 def table_of(found: Named) -> Table:

@@ -26,6 +26,7 @@ from ..tree.levels import level_rows
 from ..tree.outliers import BEST, BEST_CRITERION, read_score
 from ..tree.storage import holds_tree, read_tree
 from .columns import Choices, Table
+from .graphs import check_edges, cluster_asked_edges
 from .options import OF_A_CUT, OF_A_RUN, Asked
 from .outputs import (
     FORMATS,
@@ -59,7 +60,8 @@ class Result(NamedTuple):
 
 def run_cluster(asked: Asked) -> int:
     """Cluster a file, write what was asked for, and tell the scores where classes are known."""
-    form = asked_format(asked, cut=bool(asked.label_column or asked.given(OF_A_CUT)))
+    parts = asked.edges is not None  # components of a graph are clusters, whatever else is asked for
+    form = asked_format(asked, bool(asked.label_column or asked.given(OF_A_CUT)), parts)
     how = how_to_write(asked, form)
     try:
         tree, classes = _make_tree(asked)
@@ -69,8 +71,9 @@ def run_cluster(asked: Asked) -> int:
         asked.clusters = len(np.unique(classes))
     _check_cut(asked, tree.n_objects, tree.n_clusters, tree.n_levels)
     if form and form.needs_root and tree.n_clusters > 1:
-        given = f"The run stopped with {tree.n_clusters} clusters, and a linkage matrix has room for one tree only"
-        raise ValueError(explain(given, "trees that end with one cluster", "stop later, or write --to tree"))
+        given = f"A forest of {tree.n_clusters} trees, and a linkage matrix has room for one tree only"
+        step = "stop later" + (", join the rest with --join-components" if parts else "") + ", or write --to tree"
+        raise ValueError(explain(given, "trees that end with one cluster", step))
     labels = tree.labels(asked.clusters, level=asked.level, distance=asked.distance)
     if form is None:
         write_output(f"{tree!r}\n", asked.out)
@@ -232,11 +235,15 @@ COMMANDS: dict[str, Callable[[Asked], int]] = {
 
 def _make_tree(asked: Asked, **fixed: Any) -> Result:
     """Read FILE and cluster it, or load the tree that it holds."""
+    check_edges(asked)
+    table = None
     with opened(asked.file) as stream:
         if extension(asked.file) in SAVED_TREES or (asked.format is None and holds_tree(stream)):
             _check_no_run(asked)
             result = Result(read_tree(stream.read(), called(asked.file)).tree, None)
-            table = None
+        elif asked.edges is not None:
+            tree, listed = cluster_asked_edges(asked, stream, _run_options(asked) | fixed)
+            result = Result(tree, None if listed is None else listed.labels)
         else:
             table = _read(asked, stream)
     if table is not None:
@@ -265,7 +272,10 @@ def _check_no_run(asked: Asked) -> None:
 def _check_cut(asked: Asked, n: int, fewest: int, levels: int) -> None:
     """Refuse a cut that cannot be, as soon as that is known, by the name it was typed with."""
     if asked.clusters is not None:
-        check_count("clusters", asked.clusters, min(fewest, n), n, f"ask for no more clusters than the {n} objects")
+        step = f"ask for no more clusters than the {n} objects"
+        if asked.edges is not None and asked.clusters < fewest:
+            step = f"the edges leave {fewest} clusters apart: ask for more, or add --join-components"
+        check_count("clusters", asked.clusters, min(fewest, n), n, step)
     if asked.level is not None:
         check_count("level", asked.level, 0, levels, f"look at the levels first: reliac levels {asked.file}")
     if asked.distance is not None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..errors import explain
 from ..formats.matrices import read_triangle
 from ..input.numbers import MISSING, is_number
-from .columns import Choices, Sheet, Table, find_column, make_table, table_of
+from .columns import Choices, Sheet, Table, edge_columns, find_column, make_table, table_of
 
 #: What can part the cells of a line, the first that fits first; spaces may come in runs.
 DELIMITERS = (";", "\t", ",", "|", " ")
@@ -56,7 +56,7 @@ def read_delimited(stream: BinaryIO, kind: str, called: str, choices: Choices) -
     table = _triangle(stream, delimiter) if choices.distances and choices.takes_all else None
     if table is not None:
         return table
-    if stream.seek(0, os.SEEK_END) >= LARGE and delimiter != " ":
+    if stream.seek(0, os.SEEK_END) >= LARGE and delimiter != " " and choices.form != "objects":
         table = _by_arrow(stream, delimiter, called, choices)
     return make_table(_by_lines(stream, delimiter, called, choices), choices) if table is None else table
 
@@ -91,6 +91,8 @@ def _by_arrow(stream: BinaryIO, delimiter: str, called: str, choices: Choices) -
             return None
         asked = [choices.name_column, choices.label_column, *choices.skip_columns]
         texts = {head.names, *(find_column(head.columns, column) for column in asked if column is not None)}
+        if choices.form == "edges":
+            texts |= {*edge_columns(head.columns, head.first > 0, choices)[:2]}
         kinds = {
             str(place): pyarrow.string() if place in texts or not is_number(cell) else pyarrow.float64()
             for place, cell in enumerate(first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,13 +31,19 @@ class Option(click.Option):
         choices: Sequence[str] = (),
         repeatable: bool = False,
         takes_rest: bool = False,  # further words are values of it too
-        alone: str = "",  # its value where it stands alone; a word that follows is its value only if it is a choice
+        alone: str = "",  # its value where it stands alone; a word that follows is its value only if it looks like one
+        looks_like: str = "",  # a pattern of values, besides the choices
         **more: Any,
     ) -> None:
         self.kind, self.python, self.choices, self.takes_rest, self.alone = kind, python, choices, takes_rest, alone
+        self.looks_like = looks_like
         form = {"is_flag": True} if kind is bool else {"type": str, "metavar": value, "multiple": repeatable}
         super().__init__([flag], help=purpose, callback=self._checked, **{"default": None, **form, **more})
         self.typed = self.opts[0]
+
+    def takes(self, word: str) -> bool:
+        """Tell whether a word that follows is the value of an option that may stand alone."""
+        return word in self.choices or bool(self.looks_like and re.fullmatch(self.looks_like, word))
 
     def _checked(self, context: click.Context, parameter: click.Parameter, value: Any) -> Any:
         """Return the value, or all values, as the type they have; None where none was given."""
@@ -47,14 +54,17 @@ class Option(click.Option):
     def _converted(self, context: click.Context, word: Any) -> Any:
         if str(word).partition("=")[0] in flags(context):  # --out --clusters 3: the next option is no value
             raise click.BadOptionUsage(self.typed, "", context)
-        if self.choices and word not in self.choices:
+        if word in self.choices:
+            return word
+        if self.choices and self.kind is str:
             raise click.UsageError(unknown_name(f"value of {self.typed}", word, self.choices))
         try:
             return self.kind(word)
         except ValueError:
             allowed, example = ("a whole number", "3") if self.kind is int else ("a number", "0.5")
-            message = explain(f"{self.typed} {word} is not {allowed}", allowed, f"write {self.typed} {example}")
-            raise click.UsageError(message) from None
+            besides = f"{', '.join(self.choices)} or " if self.choices else ""
+            given, step = f"{self.typed} {word} is not {allowed}", f"write {self.typed} {example}"
+            raise click.UsageError(explain(given, besides + allowed, step)) from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return what a shell may complete the value with."""
@@ -110,6 +120,9 @@ FILE = Argument("file", "FILE", "table with one row per object, or - for standar
 TREE = Argument("file", "TREE", "a file that 'cluster --out tree.reliac' wrote, or - for standard input")
 SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
 
+#: What --edges stands for where no columns follow.
+AUTO = "auto"
+
 CRITERION_HELP = "single, complete, average, weighted, centroid, median or ward"
 METRIC_HELP = "euclidean (default), sqeuclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
 PROGRESS_HELP = "show progress even if standard error is no terminal; json: lines of JSON, for logs"
@@ -127,10 +140,31 @@ INPUT = Section(
         Option("--standardize", "", "scale every column to mean 0 and deviation 1", bool),
     ),
 )
+EDGES_HELP = "FILE lists pairs: two ends and a distance, columns a,b,distance or those that follow"
+MISSING_HELP = "what a pair without an edge means; a number: its distance (docs/graphs.md)"
+EDGES = Section(
+    "graphs",
+    (
+        Option("--edges", "[A,B,D]", EDGES_HELP, alone=AUTO, looks_like=r"[^,]+,[^,]+,[^,]+"),
+        Option(
+            "--similarity",
+            "",
+            "the numbers are similarities: the distance is the largest minus each",
+            bool,
+            "similarity",
+        ),
+        Option("--missing", "far|ignore|M", MISSING_HELP, float, "missing", choices=("far", "ignore")),
+        Option("--objects", "FILE", "all objects in their order, also those without an edge; with labels or weights"),
+        Option(
+            "--duplicates", "RULE", "two distances of a pair: error (default), min, max or mean", python="duplicates"
+        ),
+        Option("--join-components", "", "join what is left at the end, at the far distance", bool, "join_components"),
+    ),
+)
 RUN = Section(
     "run",
     (
-        Option("--criterion", "C", f"{CRITERION_HELP} (default)", python="criterion"),
+        Option("--criterion", "C", f"{CRITERION_HELP} (default; with --edges average)", python="criterion"),
         Option("--metric", "M", METRIC_HELP, python="metric"),
         Option("--tie-tolerance", "T", "relative difference that counts as a tie", float, "tie_tolerance"),
         Option("--precision", "P", "float64 (default), or float32: half the memory for a matrix", python="precision"),
@@ -216,7 +250,7 @@ REPRODUCE = Section(
 
 #: All options of cluster(); those that a saved tree has no use for; and those that make more than one cluster.
 ALL = tuple(option for section in (RUN, STOP) for option in section.options if option.python)
-OF_A_RUN = (*ALL, *INPUT.options)
+OF_A_RUN = (*ALL, *INPUT.options, *EDGES.options)
 OF_A_CUT = (*CUTS.options, *(option for option in ALL if option.python in ("n_clusters", "max_level", "max_distance")))
 
 
@@ -282,5 +316,5 @@ class Asked:
         """Write an option of cluster(), or one of our own, as it is typed."""
         for option in (*self.options, *ALL):  # --clusters is n_clusters where strategies are compared
             if name in (option.python, option.name):
-                return f"{option.typed} {value}"
+                return option.typed if option.is_flag else f"{option.typed} {value}"
         return f"{name}={value!r}"

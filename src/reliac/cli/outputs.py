@@ -108,10 +108,11 @@ _TABLE_OF = {extension: name for name, extension in TABLES.items()}
 # --- what was asked for ---
 
 
-def asked_format(asked: Asked, cut: bool) -> Format | None:
+def asked_format(asked: Asked, cut: bool, parts: bool = False) -> Format | None:
     """Return what ``cluster`` writes: as --to says, or the extension of --out, or labels if some cut is asked for.
 
-    None stands for the summary that is shown where nothing of this is said.
+    ``parts``: there may be several clusters without a cut. None stands for the summary that is shown where nothing of
+    this is said.
     """
     _check_targets(asked)
     suffix = suffix_of(asked)
@@ -132,7 +133,7 @@ def asked_format(asked: Asked, cut: bool) -> Format | None:
         )
     if name is None:
         return None
-    _check_use(asked, FORMATS[name], cut)
+    _check_use(asked, FORMATS[name], cut or parts)
     return FORMATS[name]
 
 

@@ -70,7 +70,7 @@ class _Command(click.Command):
         for place, word in enumerate(args):
             if word == "--":
                 break
-            if word in may and (args[place + 1 : place + 2] or [""])[0] not in may[word].choices:
+            if word in may and not may[word].takes((args[place + 1 : place + 2] or [""])[0]):
                 args = [*args[:place], f"{word}={may[word].alone}", *args[place + 1 :]]
         return args
 
@@ -120,12 +120,12 @@ def _need_command(ctx: click.Context) -> None:
 
 def _commands() -> list[_Command]:
     """Return the commands in the order of the help."""
-    run = (options.FILE, options.INPUT, options.RUN)
-    whole = (*run, options.STOP)
-    scored = (options.FILE, options.INPUT, options.RUN_FOR_OUTLIERS, options.STOP)
+    read = (options.FILE, options.INPUT, options.EDGES)
+    whole = (*read, options.RUN, options.STOP)
+    scored = (*read, options.RUN_FOR_OUTLIERS, options.STOP)
     as_text = options.table_output("text")
-    edges = (options.FILE, options.INPUT, options.RUN_BY_SINGLE, options.STOP, options.table_output("csv"))
-    compared = (*run, options.STRATEGIES, as_text)
+    edges = (*read, options.RUN_BY_SINGLE, options.STOP, options.table_output("csv"))
+    compared = (options.FILE, options.INPUT, options.RUN, options.STRATEGIES, as_text)
     reproduce = "the paper's experiments, and a report that compares them"
     return [
         _Command("cluster", "cluster the rows of a file", text.CLUSTER, *whole, options.CUTS, options.TREE_OUTPUT),

@@ -31,6 +31,7 @@ FORMATS = {
     "csv": ((".csv",), "a table, with commas, semicolons, tabs, bars or spaces between the cells"),
     "tsv": ((".tsv", ".tab"), "a table with tabs between the cells"),
     "parquet": ((".parquet", ".pq"), "a table (extra `parquet`)"),
+    "arrow": ((".arrow", ".feather"), "a table (extra `parquet`)"),
     "npy": ((".npy",), "an array of numbers"),
     "npz": ((".npz",), "one array, or one named X, with y and names beside it; or what scipy.sparse.save_npz wrote"),
     "mtx": ((".mtx",), "a matrix in Matrix Market form, sparse or plain"),
@@ -39,7 +40,7 @@ FORMATS = {
 EXTENSIONS = {extension: name for name, (extensions, _) in FORMATS.items() for extension in extensions}
 
 #: The first bytes of the binary formats.
-MAGIC = {b"\x93NUM": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%Ma": "mtx"}
+MAGIC = {b"\x93NUM": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARRO": "arrow", b"%%Ma": "mtx"}
 GZIP = b"\x1f\x8b"
 
 
@@ -65,8 +66,8 @@ def read_stream(stream: BinaryIO, source: str, file_format: str | None = None, c
             return _whole(read_market(stream), choices)
         if kind == "phylip":
             return table_of(read_phylip(stream.read().decode("utf-8-sig")))
-        if kind == "parquet":
-            return make_table(_read_parquet(stream, source), choices)
+        if kind in ("parquet", "arrow"):
+            return make_table(_read_arrow(stream, source, kind), choices)
         return read_delimited(stream, kind, called(source), choices)
     except Unusable as error:
         raise ValueError(_unreadable(source, kind, error, "check the file, or say what it is with --format")) from None
@@ -149,22 +150,26 @@ def _unreadable(source: str, kind: str, error: Exception, advice: str) -> Messag
 # --- Parquet, NPY, NPZ ---
 
 
-def _read_parquet(stream: BinaryIO, source: str) -> Sheet:
+def _read_arrow(stream: BinaryIO, source: str, kind: str) -> Sheet:
+    """Read a Parquet file, or one that Arrow wrote (Feather)."""
     need("pyarrow", "parquet")
     try:
-        return _parquet_sheet(stream, source)
+        return _arrow_sheet(stream, source, kind)
     except MemoryError:
         raise
     except Exception as error:  # Arrow, and the JSON that pandas puts in, have many kinds of errors for damage
-        advice = "check the file, or say what it is with --format"
-        raise ValueError(_unreadable(source, "parquet", error, advice)) from None
+        advice = "check the file: it may end too early; or say what it is with --format"
+        raise ValueError(_unreadable(source, kind, error, advice)) from None
 
 
-def _parquet_sheet(stream: BinaryIO, source: str) -> Sheet:
-    parquet, arrow = need("pyarrow.parquet", "parquet"), need("pyarrow", "parquet")
-    whole = parquet.ParquetFile(stream)
-    check_memory(2 * 8 * whole.metadata.num_rows * whole.metadata.num_columns, called(source))
-    table = whole.read()
+def _arrow_sheet(stream: BinaryIO, source: str, kind: str) -> Sheet:
+    arrow = need("pyarrow", "parquet")
+    if kind == "parquet":
+        whole = need("pyarrow.parquet", "parquet").ParquetFile(stream)
+        check_memory(2 * 8 * whole.metadata.num_rows * whole.metadata.num_columns, called(source))
+        table = whole.read()
+    else:
+        table = need("pyarrow.ipc", "parquet").open_file(stream).read_all()
     columns = [str(name) for name in table.column_names]
     index = (table.schema.pandas_metadata or {}).get("index_columns", [])
     named = len(index) == 1 and index[0] in columns  # pandas keeps a plain row counter as a dict, not as a column

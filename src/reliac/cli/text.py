@@ -7,8 +7,8 @@ from .outputs import FORMATS
 ABOUT = """Reliable agglomerative clustering: merge, at every step, all pairs of clusters that are each other's nearest
 neighbour.
 
-FILE is a table with one row per object (CSV, TSV, Parquet, NPY, NPZ, Matrix Market), a PHYLIP matrix of distances,
-gzipped or not, a tree that 'cluster' wrote, or - for standard input."""
+FILE is a table with one row per object (CSV, TSV, Parquet, Arrow, NPY, NPZ, Matrix Market), a PHYLIP matrix of
+distances, gzipped or not, with --edges a table of pairs, a tree that 'cluster' wrote, or - for standard input."""
 
 EXAMPLES = """examples:
   reliac demo                                          a short tour with the Iris data
@@ -31,6 +31,8 @@ CLUSTER = f"""examples:
   reliac cluster data.csv --to tree | reliac cluster - --clusters 8
   reliac cluster big.npy --stop-clusters 100 --out labels.npy
   reliac cluster distances.csv --metric precomputed --criterion complete --to newick
+  reliac cluster pairs.csv --edges --max-distance 0.4 --out labels.csv       columns a, b and distance
+  reliac cluster pairs.parquet --edges left,right,score --similarity --missing ignore --clusters 20
   curl https://example.org/data.csv.gz | reliac cluster - --standardize --clusters 3 | sort -t, -k2
 
 What is written follows from --to, or from the extension of --out:
@@ -61,6 +63,7 @@ examples:
 MST = """examples:
   reliac mst data.csv --out edges.csv
   reliac mst distances.csv --metric precomputed | head
+  reliac mst roads.csv --edges from,to,length
 
 Weights are Euclidean distances unless --metric says otherwise."""
 

@@ -8,7 +8,7 @@ gets the distance of its two objects, and from there on it is a graph whose miss
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,10 @@ from .overflow import check_sums
 class AlongEdges(Graph):
     """Objects that were compared along the edges of a graph only; its distances are those that engines compare."""
 
-    how_to_join: ClassVar[str] = ADD_EDGES
+    @property
+    def how_to_join(self) -> str:
+        """Say that edges are all that joins components."""
+        return ADD_EDGES
 
     @property
     def options(self) -> dict[str, Any]:

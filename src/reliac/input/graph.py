@@ -110,7 +110,6 @@ class Graph(Objects):
 
     may_end_in_forest: ClassVar[bool] = True
     called: ClassVar[str] = "a graph"
-    how_to_join: ClassVar[str] = "let reliac.cluster_edges(..., join_components=True) join the components at the end"
     how_to_fit: ClassVar[str] = "drop long edges, or cluster the components one by one"
 
     @property
@@ -153,6 +152,11 @@ class Graph(Objects):
     def options(self) -> dict[str, Any]:
         """What missing pairs mean."""
         return {"missing": self.missing}
+
+    @property
+    def how_to_join(self) -> str:
+        """Say what joins components besides edges."""
+        return f"let reliac.cluster_edges join the components at the end: {option('join_components', True)}"
 
     @property
     def n_components(self) -> int:

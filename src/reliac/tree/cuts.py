@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, known_name
+from ..errors import explain, known_name, option
 from ..input.options import check_count, check_number
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def how_to_join(tree: ClusterTree) -> str:
     if "connectivity" in tree.parameters:
         return "go on with tree.develop() if the run stopped early, or add edges that join the parts of the graph"
     if "missing" in tree.parameters:
-        step = "join the parts of the graph with reliac.cluster_edges(..., join_components=True)"
+        step = f"let reliac.cluster_edges join the parts of the graph: {option('join_components', True)}"
         return f"go on with tree.develop() if the run stopped early, or {step}"
     return "go on with tree.develop()"
 

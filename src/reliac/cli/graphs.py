@@ -1,0 +1,71 @@
+"""Edges on the command line: what --edges and the options beside it say, the table of --objects, and the run."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ..api import cluster_edges
+from ..errors import explain
+from ..input.numbers import is_sparse
+from ..tree.clustertree import ClusterTree
+from ..tree.exports import warn_if_repeated
+from .columns import Choices, Table
+from .options import AUTO, EDGES, Asked
+from .reading import called, read_stream, read_table
+
+#: Options about a table of vectors, which edges have no use for; the last two are about the table of --objects.
+OF_VECTORS = ("metric", "precision", "standardize", "skip_column", "name_column", "label_column", "weights_column")
+OF_OBJECTS = OF_VECTORS[-3:]
+
+
+def check_edges(asked: Asked) -> None:
+    """Refuse options of graphs without --edges, and options of other tables with it."""
+    if asked.edges is None:
+        given = [asked.typed(option) for option in asked.given(EDGES.options)]
+        if given:
+            step = "add --edges if FILE lists pairs, or leave it out"
+            raise ValueError(explain(f"{', '.join(given)} without --edges", "options of tables", step))
+        return
+    useless = [name for name in OF_VECTORS if getattr(asked, name) is not None]
+    if asked.objects is not None:
+        useless = [name for name in useless if name not in OF_OBJECTS]
+    if useless:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
+        about = "labels and weights are columns of the table that --objects names"
+        step = "leave it out" if useless[0] not in OF_OBJECTS else "add --objects FILE"
+        raise ValueError(explain(f"{flags} with --edges", f"options of graphs; {about}", step))
+
+
+def cluster_asked_edges(asked: Asked, stream: BinaryIO, options: dict[str, Any]) -> tuple[ClusterTree, Table | None]:
+    """Read the edges, and the objects if they are listed, and cluster; return the tree and the table of objects."""
+    columns = () if asked.edges == AUTO else tuple(word.strip() for word in asked.edges.split(","))
+    choices = Choices(header=asked.header, form="edges", edges=columns, similarity=bool(asked.similarity))
+    table = read_stream(stream, asked.file, asked.format, choices)
+    if table.are_distances:
+        given = f"--edges with {called(asked.file)}, which holds distances of all pairs"
+        raise ValueError(explain(given, "a table of edges, or a sparse matrix", "leave --edges out"))
+    source, objects = table.numbers, _objects(asked)
+    if objects is not None and is_sparse(source):
+        given = f"--objects with {called(asked.file)}, a matrix whose rows are the objects"
+        raise ValueError(explain(given, "--objects with a table of edges", "leave --objects out"))
+    if objects is not None and objects.names is not None:
+        source = (source[0].astype(np.str_), source[1].astype(np.str_), source[2])
+        options = {**options, "objects": objects.names, "weights": objects.weights}
+    return cluster_edges(source, **options), objects
+
+
+def _objects(asked: Asked) -> Table | None:
+    """Return the table of --objects."""
+    if asked.objects is None:
+        return None
+    choices = Choices(
+        form="objects",
+        name_column=asked.name_column,
+        label_column=asked.label_column,
+        weights_column=asked.weights_column,
+    )
+    table = read_table(asked.objects, None, choices)
+    warn_if_repeated(table.names)
+    return table
