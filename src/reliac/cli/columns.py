@@ -57,6 +57,8 @@ class Choices:
     def columns(self) -> set[str]:
         """The columns that the user speaks of by name."""
         asked = {self.name_column, self.label_column, self.weights_column, *self.skip_columns, *self.edges}
+        if self.form == "edges":  # a and b may be objects in the first line; this is a title
+            asked.add(VALUES[self.similarity])
         return {column for column in asked if column and not is_number(column)}
 
 
