@@ -25,6 +25,7 @@ from .machine import check_jobs, check_memory
 from .run.groups import GroupTrees
 from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
+from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
 from .run.standard import linkage_without_ties
 from .tree.building import with_root
@@ -51,6 +52,9 @@ def cluster(
     tie_tolerance: float = 0.0,
     names: Any = None,
     connectivity: Any = None,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    max_size: int | None = None,
     precision: Literal["float64", "float32"] | str = "float64",
     engine: str = "auto",
     n_jobs: int | None = None,
@@ -84,6 +88,9 @@ def cluster(
         entries are edges, or a function that makes one of X. Ward, centroid and median, and average of "sqeuclidean" or
         "cosine", compare clusters by all their vectors; the others by the edges between them, which have the distances
         of their objects (docs/graphs.md). The graph is never completed: what no path joins stays apart.
+    must_link, cannot_link : pairs of objects, by number or name, that are together from the beginning, or never. What
+        is forbidden is in no cluster of the tree, which may be a forest (``n_components``); see docs/constraints.md.
+    max_size : no cluster has more objects than this.
     precision : the numbers of a matrix that is computed from vectors: "float64", or "float32", which halves it and
         rounds every distance to seven digits. Where no matrix is computed it changes nothing.
     engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk", "spanning" or
@@ -124,10 +131,16 @@ def cluster(
         tie_tolerance=tie_tolerance,
         names=names,
         connectivity=connectivity,
+        must_link=must_link,
+        cannot_link=cannot_link,
+        max_size=max_size,
         precision=precision,
         n_jobs=n_jobs,
     )
-    return cluster_problem(problem, engine, n_jobs, progress, checkpoint)
+    tree = cluster_problem(problem, engine, n_jobs, progress, checkpoint)
+    if problem.constraints:
+        check_reached(tree, n_clusters)
+    return tree
 
 
 def cluster_groups(
@@ -202,6 +215,9 @@ def cluster_edges(
     max_distance: float | None = None,
     weights: Any = None,
     tie_tolerance: float = 0.0,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    max_size: int | None = None,
     engine: str = "auto",
     n_jobs: int | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
@@ -228,7 +244,8 @@ def cluster_edges(
     similarity : the numbers are similarities; the distance is the largest of them minus each.
     duplicates : what to do with two different distances of one pair: "error", or take "min", "max" or "mean".
     join_components : join what is left at the end at distance M (or the largest edge), so that there is one root.
-    alpha, n_clusters, max_level, max_distance, weights, tie_tolerance, engine, n_jobs, progress, checkpoint :
+    must_link, cannot_link : pairs of objects, by their labels, that are together from the beginning, or never.
+    alpha, n_clusters, max_level, max_distance, weights, tie_tolerance, max_size, engine, n_jobs, progress, checkpoint :
         as in :func:`cluster`.
 
     Examples
@@ -258,21 +275,17 @@ def cluster_edges(
         max_distance=max_distance,
         weights=weights,
         tie_tolerance=tie_tolerance,
+        must_link=must_link,
+        cannot_link=cannot_link,
+        max_size=max_size,
         n_jobs=n_jobs,
     )
+    if join_components:
+        check_may_have_root(problem)
     tree = cluster_problem(problem, engine, n_jobs, progress, checkpoint)
     if join_components and max_level is None and max_distance is None:
         return with_root(tree, graph.root_distance(problem.criterion), n_clusters or 1, alpha == 0.0)
-    if n_clusters is not None and tree.n_clusters > n_clusters:
-        raise ValueError(
-            explain(
-                f"{option('n_clusters', n_clusters)}: the edges join the objects to {tree.n_clusters} clusters, which "
-                "are as far from each other as pairs without an edge",
-                f"{tree.n_clusters} clusters or more",
-                f"ask for more, give a larger {option('missing', 'M')}, or join the rest with "
-                f"{option('join_components', True)}",
-            )
-        )
+    check_reached(tree, n_clusters)
     return tree
 
 

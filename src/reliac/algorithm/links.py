@@ -109,6 +109,12 @@ def groups_of(links: Links, n: int) -> Groups:
     return Groups(parts, starts)
 
 
+def nearest_objects(base: NDArray[Any], i: Indices, j: Indices) -> tuple[int, int]:
+    """Return the two nearest of some objects i and others j, by a square matrix; ties to the smallest indices."""
+    first, second = divmod(int(base[np.ix_(i, j)].argmin()), len(j))
+    return int(i[first]), int(j[second])
+
+
 def _all_distinct(links: Links) -> bool:
     """Tell whether no cluster has two links: then every link is a group, as always without ties."""
     ends = np.sort(np.concatenate((links.p, links.q)))

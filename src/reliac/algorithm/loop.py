@@ -13,11 +13,17 @@ import numpy as np
 
 from ..input.problem import Problem
 from .contract import Batch, SteppingEngine
+from .limits import Limits, allowed_links
 from .links import groups_of, joining_links, level_out, reliable_links, smallest_share
 
 
-def step_by_step(problem: Problem, engine: SteppingEngine, level: int) -> Iterator[Batch]:
-    """Develop the clusters level by level until one is left or a stopping rule holds."""
+def step_by_step(
+    problem: Problem, engine: SteppingEngine, level: int, limits: Limits | None = None
+) -> Iterator[Batch]:
+    """Develop the clusters level by level until none may be joined or a stopping rule holds.
+
+    ``limits``: which clusters may be joined, where the problem has constraints.
+    """
     n, stop = problem.n_objects, problem.stop
     while engine.n_clusters > stop.n_clusters and level < stop.max_level:
         links = reliable_links(engine.nearest(), n)
@@ -25,7 +31,8 @@ def step_by_step(problem: Problem, engine: SteppingEngine, level: int) -> Iterat
         links = links.take(problem.allows(links.distance))
         if problem.tie_tolerance:
             links = level_out(links, n)
-        links = joining_links(links, n).take(slice(0, engine.n_clusters - stop.n_clusters))
+        links = joining_links(links, n) if limits is None else allowed_links(links, limits)
+        links = links.take(slice(0, engine.n_clusters - stop.n_clusters))
         if not len(links.p):
             break
         level += 1

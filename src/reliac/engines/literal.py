@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..algorithm.contract import Batch
 from ..algorithm.criteria import Floats, join_weights, link_distance
-from ..algorithm.links import Groups, Indices, Links, components, joining_links
+from ..algorithm.limits import join_groups, make_limits
+from ..algorithm.links import Groups, Indices, Links, components, joining_links, nearest_objects
 from ..input.problem import Problem
 
 #: Rows are searched in blocks of about this many numbers.
@@ -50,6 +51,11 @@ class LiteralEngine:
         self.thinned = False  # whether links were left out that a later level may need
         self.one_by_one = problem.alpha == 0.0 and problem.tie_tolerance == 0.0
         self.first = np.zeros(n, np.intp)  # one by one: the first of each cluster's nearest, by index
+        self.limits = make_limits(problem.constraints, n) if problem.constraints else None
+        self.apart = np.zeros((n if self.limits else 0, n), dtype=bool)  # clusters with a cannot-link between them
+        if problem.constraints:
+            p, q = problem.constraints.cannot.T
+            self.apart[p, q] = self.apart[q, p] = True
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
@@ -69,7 +75,8 @@ class LiteralEngine:
             1 + 2 * (problem.criterion.reduction is np.add) + 3 * problem.criterion.offset
         )  # while sums are divided
         numbers = problem.n_objects**2
-        return 8 * (tables * numbers + blocks * min(numbers, BLOCK)) + 500 * problem.n_objects
+        apart = numbers if problem.constraints else 0
+        return 8 * (tables * numbers + blocks * min(numbers, BLOCK)) + apart + 500 * problem.n_objects
 
     @property
     def n_clusters(self) -> int:
@@ -80,7 +87,7 @@ class LiteralEngine:
         """Run the loop of the paper."""
         from ..algorithm.loop import step_by_step
 
-        return step_by_step(self.problem, self, level)
+        return step_by_step(self.problem, self, level, self.limits)
 
     def nearest(self) -> Links:
         """For every cluster p all clusters at its smallest distance, ties included, as links p-q.
@@ -93,7 +100,8 @@ class LiteralEngine:
                 distances = self.distances(rows)
                 self.first[rows], self.smallest[rows] = self.alive[distances.argmin(axis=1)], distances.min(axis=1)
             self.stale = self.stale[:0]
-            return Links(self.alive, self.first[self.alive], self.smallest[self.alive])
+            links = Links(self.alive, self.first[self.alive], self.smallest[self.alive])
+            return links.take(np.isfinite(links.distance))
         found, count = [self.neighbours], len(self.neighbours.p)
         for rows in self._blocks(self.stale):
             found.append(self._search(rows))
@@ -107,7 +115,7 @@ class LiteralEngine:
 
     def _may_thin(self) -> bool:
         """Tell whether a level takes all links: then a forest of equal links says as much as all."""
-        return self.problem.alpha == 1.0 and self.problem.tie_tolerance == 0.0
+        return self.problem.alpha == 1.0 and self.problem.tie_tolerance == 0.0 and self.limits is None
 
     def _thinned(self) -> Links:
         """Return a spanning forest of the reliable links, and each cluster's link to its first nearest neighbour.
@@ -157,6 +165,9 @@ class LiteralEngine:
             self.weight[None, self.alive],
         )
         distances[rows[:, None] == self.alive[None, :]] = np.inf
+        if self.limits is not None:
+            sizes = self.limits.size[rows, None] + self.limits.size[None, self.alive]
+            distances[self.apart[np.ix_(rows, self.alive)] | (sizes > self.limits.max_size)] = np.inf
         return distances
 
     def object_links(self, links: Links) -> NDArray[np.intp]:
@@ -164,8 +175,7 @@ class LiteralEngine:
         pairs = np.empty((len(links.p), 2), dtype=np.intp)
         for row, (p, q) in enumerate(zip(links.p, links.q, strict=True)):
             i, j = np.flatnonzero(self.cluster_of == p), np.flatnonzero(self.cluster_of == q)
-            first, second = divmod(int(self.base[np.ix_(i, j)].argmin()), len(j))
-            pairs[row] = i[first], j[second]
+            pairs[row] = nearest_objects(self.base, i, j)
         return pairs
 
     def join(self, groups: Groups) -> None:
@@ -185,6 +195,9 @@ class LiteralEngine:
         self.table[heads] = rows
         self.table[:, heads] = rows.T
         self.weight[heads] = weights
+        if self.limits is not None:
+            join_groups(self.limits, groups)
+            self._keep_apart(groups)
 
         gone = np.setdiff1d(parts, heads, assume_unique=True)
         becomes = np.arange(len(self.cluster_of))
@@ -192,6 +205,14 @@ class LiteralEngine:
         self.cluster_of = becomes[self.cluster_of]
         self.alive = np.setdiff1d(self.alive, gone, assume_unique=True)
         self._mark_stale(parts, heads, gone)
+
+    def _keep_apart(self, groups: Groups) -> None:
+        """Let a group be apart from everything that one of its parts is apart from."""
+        parts, starts, heads = groups.parts, groups.starts, groups.heads
+        rows = np.logical_or.reduceat(self.apart[parts], starts, axis=0)
+        rows[:, heads] = np.logical_or.reduceat(rows[:, parts], starts, axis=1)
+        self.apart[heads] = rows
+        self.apart[:, heads] = rows.T
 
     def _mark_stale(self, parts: Indices, heads: Indices, gone: Indices) -> None:
         if self.thinned:

@@ -81,7 +81,7 @@ def first_links(problem: Problem) -> Links:
     others, one by one, before the next that has any does so.
     """
     none = Links(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
-    if problem.alpha > 0.0 or not problem.objects.are_points(problem.metric):
+    if problem.alpha > 0.0 or problem.constraints or not problem.objects.are_points(problem.metric):
         return none
     if problem.criterion.reduction is np.minimum or problem.tie_tolerance or (problem.weights != 1.0).any():
         return none

@@ -110,6 +110,7 @@ class Graph(Objects):
 
     may_end_in_forest: ClassVar[bool] = True
     called: ClassVar[str] = "a graph"
+    labelled: ClassVar[bool] = True
     how_to_fit: ClassVar[str] = "drop long edges, or cluster the components one by one"
 
     @property

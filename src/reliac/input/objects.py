@@ -53,6 +53,9 @@ class Objects(ABC):
     #: What messages call objects of this kind.
     called: ClassVar[str] = "these objects"
 
+    #: Whether whole numbers that a user gives for objects are their names, where they have names.
+    labelled: ClassVar[bool] = False
+
     #: What to try if the problem fits into no engine's memory.
     how_to_fit: ClassVar[str]
 

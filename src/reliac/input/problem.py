@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..algorithm.criteria import Criterion, get_criterion
 from ..errors import explain, option
 from .connectivity import connect
+from .constraints import Constraints, check_not_split, make_constraints
 from .edges import make_graph
 from .fingerprints import function_fingerprint
 from .metrics import EUCLIDEAN, MetricLike, canonical_metric, compared_metric, squares_of
@@ -34,11 +35,17 @@ class Problem:
     tie_tolerance: float
     weights: NDArray[np.float64]
     stop: Stop
+    constraints: Constraints | None = None  # None: everything may be joined
 
     @property
     def n_objects(self) -> int:
         """The number of objects."""
         return self.objects.n
+
+    @property
+    def may_end_in_forest(self) -> bool:
+        """Whether a run may end with several clusters although nothing stopped it."""
+        return self.objects.may_end_in_forest or self.constraints is not None
 
     @cached_property
     def rooted(self) -> bool:
@@ -97,7 +104,13 @@ class Problem:
 
     def subset(self, objects: NDArray[np.intp], stop: Stop) -> Problem:
         """Return the problem of some of the objects."""
-        return replace(self, objects=self.objects.subset(objects), weights=self.weights[objects], stop=stop)
+        return replace(
+            self,
+            objects=self.objects.subset(objects),
+            weights=self.weights[objects],
+            stop=stop,
+            constraints=self.constraints and self.constraints.subset(objects, self.n_objects),
+        )
 
     def made_up(self, count: int) -> Problem:
         """Return a problem of so many objects that runs through the same compiled code: of the same kind, made up.
@@ -111,6 +124,7 @@ class Problem:
             metric=self.metric if plain else EUCLIDEAN[0],
             weights=np.ones(count),
             stop=Stop(),
+            constraints=None,
         )
 
     def fingerprint(self) -> str:
@@ -118,7 +132,10 @@ class Problem:
         metric = function_fingerprint(self.metric) if callable(self.metric) else self.metric
         precision = self.objects.matrix_type.name
         options = (self.criterion.name, metric, self.alpha, self.tie_tolerance, precision, self.stop, self.n_objects)
-        return self.objects.exact_fingerprint(options, self.weights)
+        if self.constraints is None:
+            return self.objects.exact_fingerprint(options, self.weights)
+        given = self.constraints
+        return self.objects.exact_fingerprint((*options, given.max_size), self.weights, given.must, given.cannot)
 
 
 def make_problem(
@@ -134,6 +151,9 @@ def make_problem(
     tie_tolerance: Any = 0.0,
     names: Any = None,
     connectivity: Any = None,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    max_size: Any = None,
     precision: Any = "float64",
     n_jobs: int | None = None,
 ) -> Problem:
@@ -147,8 +167,10 @@ def make_problem(
     if connectivity is not None:
         objects = connect(objects, row, metric, connectivity)
     stop = check_stop(objects.n, n_clusters, max_level, max_distance)
+    constraints = make_constraints(objects, must_link, cannot_link, max_size)
     if n_clusters is not None:
         objects.check_count(stop.n_clusters)
+        check_not_split(constraints, stop.n_clusters, objects.n)
     problem = Problem(
         objects=objects,
         criterion=row,
@@ -157,6 +179,7 @@ def make_problem(
         tie_tolerance=tolerance,
         weights=_check_weights(weights, objects.n),
         stop=stop,
+        constraints=constraints,
     )
     objects.check_range(row, metric, problem.weights)
     objects.warn_if_unfit(row, stacklevel=3)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithm.contract import Batch, Engine, Found, LongEngine, Pace, TooManyTies
-from ..algorithm.links import groups_of
+from ..algorithm.links import Links, groups_of
 from ..engines.choice import ENGINES, Choice, choose, relief
 from ..engines.repeats import first_links
 from ..errors import Interrupted, InvariantError, unknown_name
@@ -87,6 +87,15 @@ def _choice_for(problem: Problem, engine: str, earlier: Earlier | None) -> Choic
     return choose(problem, engine)
 
 
+def _must_links(problem: Problem) -> Batch:
+    """Return the links of objects that must be together: level 1, at distance 0."""
+    assert problem.constraints is not None
+    pairs = problem.constraints.must
+    single = problem.criterion.reduction is np.minimum
+    links = Links(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs)))
+    return Batch(np.ones(len(pairs), np.intp), links, pairs if single else None)
+
+
 class Run:
     """One run under way: what it has established, who develops it, what is told and kept meanwhile."""
 
@@ -147,7 +156,9 @@ class Run:
         problem, history, stop = self.problem, self.history, self.problem.stop
         assert self.choice is not None
         engine = self.choice.engine(problem, self.n_jobs)
-        if not history.batches and engine.name not in PLAIN:
+        if not history.batches and problem.constraints:
+            self.write(_must_links(problem))
+        elif not history.batches and engine.name not in PLAIN:
             links = first_links(problem)
             if len(links.p):
                 # Parts of equal size are halved again and again, which is exact. Joining k parts at once divides by k,
@@ -163,7 +174,7 @@ class Run:
             self._develop(engine)
         left = self.n_clusters
         stopped = left <= stop.n_clusters or history.last_level >= stop.max_level or stop.max_distance < math.inf
-        if not stopped and not problem.objects.may_end_in_forest:
+        if not stopped and not problem.may_end_in_forest:
             raise InvariantError(
                 f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
             )
@@ -264,6 +275,7 @@ def make_tree(
             "tie_tolerance": problem.tie_tolerance,
             **precision,
             **problem.objects.options,
+            **(problem.constraints.options if problem.constraints else {}),
         },
         engine=choice.engine.name if choice else "",
         reason=choice.reason if choice else "stopped before an engine was chosen",

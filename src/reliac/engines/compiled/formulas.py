@@ -8,8 +8,9 @@ from ...algorithm.criteria import Criterion, distance_from_sums, equal_shares
 from ...input import condensed
 from .loading import bare, bare_inlined, bare_inside, inside
 
-#: How stored numbers are reduced when clusters join (the smallest distance has an engine of its own).
-MAXIMUM, ADD = range(2)
+#: How stored numbers are reduced when clusters join. The smallest distance has an engine of its own, but for
+#: constraints: there an infinite number, a forbidden link, counts more than any other.
+MAXIMUM, ADD, MINIMUM = range(3)
 
 #: Weights are above zero: a check for that would keep loops from vector instructions.
 from_sums = bare_inlined(distance_from_sums)
@@ -21,7 +22,9 @@ row_start = bare_inlined(condensed.row_start)
 
 def reduction_of(criterion: Criterion) -> int:
     """Return how kernels know the reduction of a criterion."""
-    return ADD if criterion.reduction is np.add else MAXIMUM
+    if criterion.reduction is np.add:
+        return ADD
+    return MINIMUM if criterion.reduction is np.minimum else MAXIMUM
 
 
 @bare

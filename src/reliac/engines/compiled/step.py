@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...algorithm.limits import join_limits as join_limits_in_python
+from ...algorithm.limits import may_join as may_join_in_python
 from ...algorithm.links import Links
 from ...algorithm.links import share_count as share_count_in_python
 from .loading import bare_inside, inside
@@ -17,6 +19,8 @@ from .sets import top, unite
 from .sorting import some_of, sorted_order
 
 share_count = bare_inside(share_count_in_python)
+may_join = bare_inside(may_join_in_python)
+join_limits = bare_inside(join_limits_in_python)
 
 
 @inside
@@ -95,6 +99,30 @@ def joining_links(links, leader):
     return which[:count]
 
 
+@bare_inside
+def allows(limits, i, j):
+    """Tell whether a link of the clusters of two objects joins something and is allowed; if so, note that it does."""
+    a, b = top(limits.leader, i), top(limits.leader, j)
+    if a == b or not may_join(limits, a, b):
+        return False
+    join_limits(limits, a, b)
+    return True
+
+
+@inside
+def allowed_links(links, object_of, limits):
+    """Return which of sorted links join two clusters, and are allowed, when taken one after the other.
+
+    What is kept is joined in ``limits`` at once; the twin is in :mod:`reliac.algorithm.limits`.
+    """
+    which, count = np.empty(len(links.p), np.int64), 0
+    for k in range(len(links.p)):
+        if allows(limits, object_of[links.p[k]], object_of[links.q[k]]):
+            which[count] = k
+            count += 1
+    return which[:count]
+
+
 @inside
 def level_out(links, object_of, leader):
     """Give every link of a group the smallest distance in it; with a tie tolerance they can differ a little."""
@@ -148,4 +176,6 @@ def choose_links(nearest, object_of, rules, leader, most, longer=0):
     links = Links(links.p[:count], links.q[:count], links.distance[:count])
     if rules.level_out:
         links = level_out(links, object_of, leader)
+    if rules.limits.active:
+        return take(links, allowed_links(links, object_of, rules.limits)[:most])
     return take(links, joining_links(links, leader)[:most])

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
-from ...algorithm.links import Groups, Links
+from ...algorithm.limits import join_groups as join_limits
+from ...algorithm.limits import make_limits
+from ...algorithm.links import Groups, Indices, Links, groups_of, nearest_objects
 from ...input.condensed import fill_square
 from ...input.metrics import Squares, squares_of
 from ...input.objects import Distances, rows_of
@@ -36,7 +38,7 @@ NUMBERS_BEFORE_PAUSE = 2**27
 
 
 class DenseEngine:
-    """Any criterion but single on a square matrix, given or computed, in one thread."""
+    """Any criterion (single only with constraints) on a square matrix, given or computed, in one thread."""
 
     name = "dense"
 
@@ -44,6 +46,7 @@ class DenseEngine:
         del n_jobs  # for so few objects one thread is done before others have started
         _load(problem)
         self.problem = problem
+        self.members: dict[int, Indices] = {}  # the objects of every cluster, where the smallest distance counts
         row, n = problem.criterion, problem.n_objects
         width = padded_width(n)
         weight, best = np.ones(width), np.full(width, -np.inf)
@@ -64,6 +67,7 @@ class DenseEngine:
             by_size=row.by_size,
             equal_parts=row.equal_parts,
             reducible=row.reducible,
+            limits=make_limits(problem.constraints, n),
         )
         self.steps = Steps(
             p=np.empty(n, np.int64),
@@ -93,16 +97,25 @@ class DenseEngine:
                 square *= square
         else:
             stored.reshape(n, width)[:, :n] = problem.base_distances()
+        if problem.criterion.reduction is np.minimum:  # where the two nearest objects of every link are looked up
+            self.base = stored.reshape(n, width)[:, :n].copy()
+            self.members = dict(enumerate(np.arange(n)[:, None]))
         close_square(self.square, n, width)
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
-        """Say no to single, whose links need object pairs."""
-        return "it keeps no object pairs" if problem.criterion.reduction is np.minimum else None
+        """Say no to single, whose links need object pairs; with constraints these are looked up afterwards."""
+        single = problem.criterion.reduction is np.minimum
+        return "it keeps no object pairs" if single and not problem.constraints else None
 
     @staticmethod
     def suits(problem: Problem) -> bool:
-        """While the matrix stays in the cache; and where lists do badly: one link a level, with searches or ties."""
+        """While the matrix stays in the cache; where lists do badly: one link a level, with searches or ties.
+
+        And with constraints, which no engine with lists can do.
+        """
+        if problem.constraints:
+            return True
         n, objects = problem.n_objects, problem.objects
         if n <= MOST_GIVEN or not isinstance(objects, Distances) or (n > MOST and problem.alpha > 0.0):
             return n <= MOST
@@ -112,8 +125,8 @@ class DenseEngine:
     def memory(problem: Problem) -> int:
         """The matrix, and while it is filled from anything but points and given distances two more."""
         filled_in_place = problem.objects.are_points(problem.metric) or isinstance(problem.objects, Distances)
-        n = problem.n_objects
-        return (8 if filled_in_place else 24) * n**2 + 700 * n
+        n, pairs = problem.n_objects, problem.criterion.reduction is np.minimum
+        return (8 * (1 + pairs) if filled_in_place else 24) * n**2 + 700 * n
 
     @property
     def n_clusters(self) -> int:
@@ -122,11 +135,14 @@ class DenseEngine:
 
     def join(self, groups: Groups) -> None:
         """Join groups before the first search: how a new engine catches up with levels made earlier."""
+        self._join_members(groups)
+        if self.square.limits.active:
+            join_limits(self.square.limits, groups)
         join_groups(self.square, self.steps, groups.parts, np.append(groups.starts, len(groups.parts)), 1.0)
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels, in as few calls of compiled code as patience allows."""
-        steps, counters, rules = self.steps, self.steps.counters, make_rules(self.problem)
+        steps, counters, rules = self.steps, self.steps.counters, make_rules(self.problem, limits=self.square.limits)
         counters[LEVEL] = level
         search_all(self.square, steps, rules.tie_factor)
         leader, told, done = np.arange(self.problem.n_objects), 0, self.n_clusters < 2
@@ -135,7 +151,23 @@ class DenseEngine:
             new = slice(told, int(counters[N_LINKS]))
             told = new.stop
             if new.stop > new.start:
-                yield Batch(steps.level[new], Links(steps.p[new], steps.q[new], steps.distance[new]), None)
+                links = Links(steps.p[new], steps.q[new], steps.distance[new])
+                yield Batch(steps.level[new], links, self._object_pairs(steps.level[new], links))
+
+    def _object_pairs(self, level: Indices, links: Links) -> NDArray[np.intp] | None:
+        """Return for each link its two nearest objects, where the smallest distance counts. O(n^2) for all levels."""
+        if not self.members:
+            return None
+        pairs = np.empty((len(level), 2), dtype=np.intp)
+        for some in np.split(np.arange(len(level)), np.flatnonzero(np.diff(level)) + 1):
+            for k in some.tolist():
+                pairs[k] = nearest_objects(self.base, self.members[links.p[k]], self.members[links.q[k]])
+            self._join_members(groups_of(links.take(some), self.problem.n_objects))
+        return pairs
+
+    def _join_members(self, groups: Groups) -> None:
+        for parts in np.split(groups.parts, groups.starts[1:]) if self.members else ():
+            self.members[parts[0]] = np.sort(np.concatenate([self.members.pop(part) for part in parts.tolist()]))
 
 
 def _load(problem: Problem) -> None:

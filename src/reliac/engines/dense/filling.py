@@ -32,3 +32,8 @@ def close_square(square, n, width):
                 row[j] *= weight[i] * weight[j]
         row[n:] = np.inf
         row[i] = np.inf
+        if square.limits.max_size < 2:
+            row[:] = np.inf
+        elif square.limits.active:
+            for k in range(square.limits.starts[i], square.limits.starts[i + 1]):
+                row[square.limits.other[k]] = np.inf

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...algorithm.links import Links
-from ..compiled.formulas import ADD, MAXIMUM, from_sums, shares_of_parts
-from ..compiled.loading import compiled, inside
+from ..compiled.formulas import ADD, MAXIMUM, MINIMUM, from_sums, shares_of_parts
+from ..compiled.loading import bare_inlined, compiled, inside
 from ..compiled.scanning import nearest_in
 from ..compiled.sorting import some_of, with_room
 from ..compiled.step import choose_links, groups_of
@@ -44,7 +44,7 @@ def meet(best, nearest, tied, r, values, tie_factor):
     if not hits:
         return
     for c in range(len(values)):
-        if values[c] <= best[c] * tie_factor:
+        if values[c] <= best[c] * tie_factor and values[c] < np.inf:
             nearer = values[c] < best[c]
             tied[c] = not nearer or tie_factor > 1.0
             if nearer:
@@ -150,6 +150,12 @@ def weigh_parts(square, parts, bounds, width):
     return factors
 
 
+@bare_inlined
+def smaller(a, b):
+    """Return the smaller of two distances; an infinite one, a forbidden link, counts more than any other."""
+    return max(a, b) if max(a, b) == np.inf else min(a, b)
+
+
 @inside
 def reduce_rows(square, parts, bounds, factors, width):
     """Reduce the rows of every group's parts to the row of its first."""
@@ -162,6 +168,9 @@ def reduce_rows(square, parts, bounds, factors, width):
             if square.reduction == MAXIMUM:
                 for c in range(width):
                     row[c] = other[c] if other[c] > row[c] else row[c]
+            elif square.reduction == MINIMUM:
+                for c in range(width):
+                    row[c] = smaller(row[c], other[c])
             else:
                 for c in range(width):
                     row[c] = f * row[c] + e * other[c]
@@ -169,9 +178,12 @@ def reduce_rows(square, parts, bounds, factors, width):
 
 
 @inside
-def reduce_pairs(row, first, second, factors, largest, plain):
+def reduce_pairs(row, first, second, factors, reduction, plain):
     """Reduce the columns of pairs in one row; the second of a pair becomes free."""
-    if largest:
+    if reduction == MINIMUM:
+        for k in range(len(first)):
+            row[first[k]], row[second[k]] = smaller(row[first[k]], row[second[k]]), np.inf
+    elif reduction == MAXIMUM:
         for k in range(len(first)):
             a, b = row[first[k]], row[second[k]]
             row[first[k]], row[second[k]] = a if a > b else b, np.inf
@@ -186,14 +198,17 @@ def reduce_pairs(row, first, second, factors, largest, plain):
 
 
 @inside
-def reduce_groups(row, parts, bounds, factors, largest):
+def reduce_groups(row, parts, bounds, factors, reduction):
     """Reduce the columns of groups of any size in one row."""
     for g in range(len(bounds) - 1):
         head = parts[bounds[g]]
         total = factors[bounds[g]] * row[head]
         for k in range(bounds[g] + 1, bounds[g + 1]):
             value = factors[k] * row[parts[k]]
-            total = max(total, value) if largest else total + value
+            if reduction == ADD:
+                total += value
+            else:
+                total = smaller(total, value) if reduction == MINIMUM else max(total, value)
             row[parts[k]] = np.inf
         row[head] = total
 
@@ -205,7 +220,7 @@ def renew_rows(square, steps, parts, bounds, factors, tie_factor):
     The number of two groups is taken from the row of the earlier one, so that both sides have the same bits.
     """
     stored, width, groups, g = square.stored, steps.counters[WIDTH], len(bounds) - 1, 0
-    largest, pairs = square.reduction == MAXIMUM, len(parts) == 2 * groups
+    pairs = len(parts) == 2 * groups
     first, second = np.empty(groups, np.uint32), np.empty(groups, np.uint32)  # unsigned: no check for negative indices
     for k in range(groups):
         first[k], second[k] = parts[bounds[k]], parts[bounds[k] + 1]
@@ -215,17 +230,33 @@ def renew_rows(square, steps, parts, bounds, factors, tie_factor):
             continue
         row = stored[r * width : (r + 1) * width]
         if pairs:
-            reduce_pairs(row, first, second, factors, largest, not square.equal_parts)
+            reduce_pairs(row, first, second, factors, square.reduction, not square.equal_parts)
         else:
-            reduce_groups(row, parts, bounds, factors, largest)
+            reduce_groups(row, parts, bounds, factors, square.reduction)
         if steps.mark[r] == NEW:
             for k in range(g):
                 row[first[k]] = stored[first[k] * width + r]
             g += 1
+        if square.limits.active:
+            places = steps.counters[N_PLACES] if steps.mark[r] == NEW else 0
+            forbid_large(square, row, r, places, first)
         if steps.mark[r] == LEFT and (pairs or not square.offset) and still_nearest(square, steps, r):
             steps.mark[r] = KEPT
         if steps.mark[r] != KEPT:
             search_row(square, steps, r, tie_factor)
+
+
+@inside
+def forbid_large(square, row, r, places, heads):
+    """Make links of r infinitely long that would join too many objects: to the first places, and to new clusters."""
+    size, slot, most = square.limits.size, square.slot, square.limits.max_size
+    own = size[slot[r]]
+    for c in range(places):
+        if own + size[slot[c]] > most:
+            row[c] = np.inf
+    for c in heads:
+        if own + size[slot[c]] > most:
+            row[c] = np.inf
 
 
 @inside
@@ -258,7 +289,7 @@ def join_groups(square, steps, parts, bounds, tie_factor):
     for k in range(len(parts)):
         mark[parts[k]] = NEW
     for r in range(counters[N_PLACES]):
-        if mark[r] == KEPT and mark[square.nearest[r]] == NEW:
+        if mark[r] == KEPT and square.nearest[r] >= 0 and mark[square.nearest[r]] == NEW:
             mark[r] = LEFT
     for g in range(len(bounds) - 1):
         best[parts[bounds[g]]] = -np.inf  # not to be met before it is searched
@@ -291,7 +322,9 @@ def pack(square, steps):
         for j in range(m, narrow):
             target[j] = np.inf
         square.slot[i], square.weight[i], square.spread[i] = square.slot[r], square.weight[r], square.spread[r]
-        square.best[i], square.nearest[i], square.tied[i] = square.best[r], becomes[square.nearest[r]], square.tied[r]
+        nearest = square.nearest[r]
+        square.best[i], square.tied[i] = square.best[r], square.tied[r]
+        square.nearest[i] = becomes[nearest] if nearest >= 0 else -1
         square.looked[i], steps.mark[i] = 0, KEPT
     for i in range(m, width):
         square.best[i], square.weight[i], square.spread[i] = -np.inf, 1.0, 0.0

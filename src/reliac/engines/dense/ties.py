@@ -12,7 +12,7 @@ import numpy as np
 from ...algorithm.links import Links
 from ..compiled.loading import inside
 from ..compiled.sets import top, unite
-from ..compiled.step import share_count, sorted_links, take
+from ..compiled.step import allows, share_count, sorted_links, take
 from .square import N_PLACES, WIDTH, distances_of
 
 #: Distances are counted by so many bits of theirs at a time.
@@ -46,7 +46,7 @@ def longest_of_share(square, steps, alpha, tie_factor):
     for shift in range(64 - DIGIT, -1, -DIGIT):
         counts[:], low[:], high[:] = 0, np.inf, -np.inf
         for r in range(n):
-            if square.best[r] == -np.inf:
+            if np.isinf(square.best[r]):
                 continue
             values, count = links_of_row(square, steps, r, tie_factor, np.inf, found)
             all_bits = values.view(np.int64)
@@ -82,16 +82,18 @@ def choose_from_rows(square, steps, rules, leader, most):
     for r in range(n):
         leader[r], shortest[r] = r, np.inf
     for r in range(n):
-        if square.best[r] == -np.inf:
+        if np.isinf(square.best[r]):
             continue
         values, more = links_of_row(square, steps, r, rules.tie_factor, limit, found)
         for k in range(more):
             c = found[k]
             a, b = top(leader, r), top(leader, c)
             shortest[a] = min(shortest[a], shortest[b], values[c])
-            if a != b:
+            joins = allows(rules.limits, square.slot[r], square.slot[c]) if rules.limits.active else a != b
+            if joins:
                 p[count], q[count] = r, c
                 count += 1
+            if a != b:
                 unite(leader, a, b)
                 shortest[min(a, b)] = shortest[a]
     distance = np.empty(count)

@@ -115,7 +115,9 @@ class MatrixEngine(ListEngine):
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
-        """Say no to single, whose links need object pairs."""
+        """Say no to single, whose links need object pairs, and to constraints."""
+        if problem.constraints:
+            return "its lists of the nearest could hold nothing but forbidden links"
         return "it keeps no object pairs" if problem.criterion.reduction is np.minimum else None
 
     @staticmethod

@@ -33,8 +33,8 @@ class SmallEngine:
     @staticmethod
     def refuses(problem: Problem) -> str | None:
         """Say what tables and edges cannot tell."""
-        if problem.objects.may_end_in_forest:
-            return "some pairs may have no distance"
+        if problem.may_end_in_forest:
+            return "some pairs may have no distance, or be forbidden"
         if _by_edges(problem) and problem.tie_tolerance:
             return "with a tie tolerance links count that are in no minimum spanning tree"
         return None

@@ -49,6 +49,8 @@ class SpanningEngine:
         """Say what spanning trees cannot tell."""
         if problem.criterion.reduction is not np.minimum:
             return f"{problem.criterion.name} does not take the smallest distance"
+        if problem.constraints:
+            return "where a link is forbidden others count that are in no minimum spanning tree"
         if problem.tie_tolerance:
             return "with a tie tolerance links count that are in no minimum spanning tree"
         return None

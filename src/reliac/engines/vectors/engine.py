@@ -134,7 +134,9 @@ class VectorsEngine(ListEngine):
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
-        """Say what cannot be had from sums and spreads alone."""
+        """Say what cannot be had from sums and spreads alone, or with lists."""
+        if problem.constraints:
+            return "its lists of the nearest could hold nothing but forbidden links"
         return refusal(problem) if isinstance(problem.objects, Vectors) else "it needs vectors"
 
     @staticmethod

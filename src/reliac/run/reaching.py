@@ -1,0 +1,32 @@
+"""Runs that end with more clusters than were asked for: a graph or constraints leave no fewer."""
+
+from __future__ import annotations
+
+from ..errors import explain, option
+from ..input.problem import Problem
+from ..tree.clustertree import ClusterTree
+
+
+def check_reached(tree: ClusterTree, n_clusters: int | None) -> None:
+    """Refuse a number of clusters that a complete run has not come down to, and say how many there are."""
+    if n_clusters is None or tree.n_clusters <= n_clusters:
+        return
+    count = tree.n_clusters
+    if tree.problem is not None and tree.problem.constraints:
+        given, step = f"the constraints leave {count} clusters", "ask for more, or drop constraints"
+    else:
+        given = f"the edges join the objects to {count} clusters, which are as far from each other as pairs without an edge"
+        step = f"ask for more, give a larger {option('missing', 'M')}, or join the rest with join_components=True"
+    raise ValueError(explain(f"{option('n_clusters', n_clusters)}: {given}", f"{count} clusters or more", step))
+
+
+def check_may_have_root(problem: Problem) -> None:
+    """Refuse to join everything at the end where something must not be joined."""
+    if problem.constraints and (len(problem.constraints.cannot) or problem.constraints.max_size):
+        raise ValueError(
+            explain(
+                "join_components=True with cannot_link or max_size: a root would join what is forbidden",
+                "join_components=True with must_link at most",
+                "leave one of them out; the forest that is left is tree.clusters()",
+            )
+        )
