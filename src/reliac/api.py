@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .algorithm.criteria import get_criterion
 from .engines.warming import Warmup, warm_up
-from .errors import explain, option, refuse_unknown_options
+from .errors import refuse_unknown_options
 from .files import read_bytes
 from .input.condensed import count_objects
 from .input.edges import make_graph

@@ -17,9 +17,7 @@ from .limits import Limits, allowed_links
 from .links import groups_of, joining_links, level_out, reliable_links, smallest_share
 
 
-def step_by_step(
-    problem: Problem, engine: SteppingEngine, level: int, limits: Limits | None = None
-) -> Iterator[Batch]:
+def step_by_step(problem: Problem, engine: SteppingEngine, level: int, limits: Limits | None = None) -> Iterator[Batch]:
     """Develop the clusters level by level until none may be joined or a stopping rule holds.
 
     ``limits``: which clusters may be joined, where the problem has constraints.

@@ -34,6 +34,9 @@ ENGINES: dict[str, tuple[str, str]] = {
 #: Up to so many objects NumPy and SciPy are done before compiled code is loaded, which takes half a second.
 NOT_WORTH_LOADING = 1500
 
+#: With constraints only the literal engine is there without loading, which is slower: up to so many objects.
+NOT_WORTH_LOADING_FOR_LITERAL = 500
+
 #: Less memory than this is taken to be free, without asking the system.
 LITTLE = 2**26
 
@@ -64,7 +67,8 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
         return _asked_for(problem, get_engine(engine))
     n = problem.n_objects
     plain = next((name for name in ("small", "literal") if _refusal(problem, get_engine(name)) is None), None)
-    if n <= NOT_WORTH_LOADING and plain is not None:
+    few = NOT_WORTH_LOADING_FOR_LITERAL if problem.constraints else NOT_WORTH_LOADING
+    if n <= few and plain is not None:
         return _asked_for(problem, get_engine(plain), f"{n} objects: done before compiled code is loaded")
     passed_over: list[str] = []
     least = math.inf  # bytes that an engine would need
@@ -143,6 +147,11 @@ def _fits(problem: Problem, free: int) -> bool:
 
 def _other_problems(problem: Problem) -> Iterator[tuple[str, Problem]]:
     """Go through problems that need less memory and are near to this one, with the words that say what to change."""
+    if problem.constraints:
+        yield (
+            "leave the constraints out: engines that need less memory cannot do them",
+            replace(problem, constraints=None),
+        )
     if not isinstance(problem.objects, Vectors):
         return
     if problem.objects.rows.dtype == np.float32 and problem.objects.matrix_type != np.float32:

@@ -27,10 +27,7 @@ from .overflow import check_sums
 class AlongEdges(Graph):
     """Objects that were compared along the edges of a graph only; its distances are those that engines compare."""
 
-    @property
-    def how_to_join(self) -> str:
-        """Say that edges are all that joins components."""
-        return ADD_EDGES
+    labelled: ClassVar[bool] = False  # the user knows rows
 
     @property
     def options(self) -> dict[str, Any]:

@@ -160,7 +160,9 @@ def _number_of(name: str, end: Any, objects: Objects, number: dict[str, int]) ->
             raise ValueError(unknown_name(f"object in {name}", str(end), number))
         if place < 0:
             raise ValueError(
-                explain(f"{name}: several objects have the name {str(end)!r}", "names that one object has", "use numbers")
+                explain(
+                    f"{name}: several objects have the name {str(end)!r}", "names that one object has", "use numbers"
+                )
             )
         return place
     if isinstance(end, str) and end.strip().isdecimal():
@@ -169,7 +171,9 @@ def _number_of(name: str, end: Any, objects: Objects, number: dict[str, int]) ->
         allowed = "numbers of objects" if objects.names is None else "names or numbers of objects"
         raise TypeError(explain(f"{name}: {shown(end, 40)} is no object", allowed, "count objects from 0"))
     if not 0 <= end < objects.n:
-        raise ValueError(explain(f"{name}: object {end} of {objects.n}", f"0 to {objects.n - 1}", "count objects from 0"))
+        raise ValueError(
+            explain(f"{name}: object {end} of {objects.n}", f"0 to {objects.n - 1}", "count objects from 0")
+        )
     return int(end)
 
 

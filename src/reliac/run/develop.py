@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engines.choice import choose
 from ..errors import explain, option
+from ..input.constraints import make_constraints
 from ..input.edges import make_graph
 from ..input.metrics import canonical_metric, metric_name
 from ..input.objects import Distances
@@ -18,6 +19,7 @@ from ..input.problem import Problem, make_problem
 from ..machine import check_jobs, check_memory
 from ..tree.clustertree import ClusterTree
 from .history import history_of
+from .reaching import check_reached
 from .solve import CALLABLE, solve
 
 
@@ -50,7 +52,10 @@ def develop(
                 "use labels(n_clusters=...) to split; developing only joins",
             )
         )
-    return solve(part, choose(part), history_of(tree, objects), n_jobs, progress, objects=tree.objects[objects])
+    made = solve(part, choose(part), history_of(tree, objects), n_jobs, progress, objects=tree.objects[objects])
+    if part.constraints:
+        check_reached(made, rules[0])
+    return made
 
 
 def _wanted_clusters(tree: ClusterTree, clusters: Any) -> list[int]:
@@ -87,6 +92,9 @@ def _problem_of(tree: ClusterTree, X: Any, metric: Any, n_jobs: int | None) -> P
         if "missing" in tree.parameters:
             X = make_graph(X, missing=tree.parameters["missing"])
         problem = make_problem(X, metric=_metric_of(tree, metric), weights=weights, n_jobs=n_jobs, **options)
+        nameless = replace(problem.objects, names=None)  # the tree has numbers of objects
+        constraints = (tree.parameters.get(name) for name in ("must_link", "cannot_link", "max_size"))
+        problem = replace(problem, constraints=make_constraints(nameless, *constraints))
     elif metric is not None and canonical_metric(metric) != problem.metric:
         raise ValueError(_other_metric(tree, metric))
     if problem.n_objects != tree.n_objects:

@@ -15,8 +15,11 @@ def check_reached(tree: ClusterTree, n_clusters: int | None) -> None:
     if tree.problem is not None and tree.problem.constraints:
         given, step = f"the constraints leave {count} clusters", "ask for more, or drop constraints"
     else:
-        given = f"the edges join the objects to {count} clusters, which are as far from each other as pairs without an edge"
-        step = f"ask for more, give a larger {option('missing', 'M')}, or join the rest with join_components=True"
+        given = (
+            f"the edges join the objects to {count} clusters, which are as far from each other as pairs without an edge"
+        )
+        root = option("join_components", True)
+        step = f"ask for more, give a larger {option('missing', 'M')}, or join the rest with {root}"
     raise ValueError(explain(f"{option('n_clusters', n_clusters)}: {given}", f"{count} clusters or more", step))
 
 

@@ -33,7 +33,7 @@ def labels(
     kept = np.ones(len(tree.links), dtype=bool)
     if n_clusters is not None:
         step = "ask for a number in this range" if tree.n_clusters == 1 else f"to get fewer, {how_to_join(tree)}"
-        count = check_count("n_clusters", n_clusters, tree.n_clusters, tree.n_objects, step)
+        count = check_count("n_clusters", n_clusters, tree.n_clusters, tree.n_objects - _fixed(tree), step)
         order = np.argsort(tree.monotone_distances, kind="stable") if by == "distance" else np.arange(len(kept))
         kept[order[tree.n_objects - count :]] = False
     elif level is not None:
@@ -46,13 +46,20 @@ def labels(
 
 
 def how_to_join(tree: ClusterTree) -> str:
-    """Say what joins the trees of a forest: going on where the run stopped early, or what a graph does not say."""
+    """Say what joins the trees of a forest: going on where the run stopped early, or what a graph or constraints do not allow."""
+    if tree.parameters.get("cannot_link") or tree.parameters.get("max_size"):
+        return "go on with tree.develop() if the run stopped early, or drop constraints"
     if "connectivity" in tree.parameters:
         return "go on with tree.develop() if the run stopped early, or add edges that join the parts of the graph"
     if "missing" in tree.parameters:
         step = f"let reliac.cluster_edges join the parts of the graph: {option('join_components', True)}"
         return f"go on with tree.develop() if the run stopped early, or {step}"
     return "go on with tree.develop()"
+
+
+def _fixed(tree: ClusterTree) -> int:
+    """Return the number of joins that no cut undoes: those of objects that must be together, level 1."""
+    return int(np.count_nonzero(tree.links["level"] == 1)) if tree.parameters.get("must_link") else 0
 
 
 def _labels_of_links(tree: ClusterTree, kept: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -62,7 +62,8 @@ def level_rows(tree: ClusterTree) -> list[tuple[int, int, int, float | None, flo
 
 def summary(tree: ClusterTree) -> str:
     """Return a small table of the tree: objects, levels, clusters per level, engine and why."""
-    parameters = ", ".join(f"{name} {value}" for name, value in tree.parameters.items() if value is not None)
+    shown = {name: _in_short(value) for name, value in tree.parameters.items() if value is not None}
+    parameters = ", ".join(f"{name} {value}" for name, value in shown.items())
     clusters = "1 cluster" if tree.n_clusters == 1 else f"{tree.n_clusters} clusters"
     lines = [
         f"ClusterTree of {tree.n_objects} objects: {tree.n_levels} levels, {clusters} at the last",
@@ -79,6 +80,11 @@ def summary(tree: ClusterTree) -> str:
         row = f"  {level:5d}  {count:8d}"
         lines.append(row if not level else f"{row}  {joins:5d}  {smallest:17.6g}  {largest:16.6g}")
     return "\n".join(lines)
+
+
+def _in_short(value: object) -> object:
+    """Return the number of pairs in place of a list of them."""
+    return f"{len(value)} pairs" if isinstance(value, list) else value
 
 
 def has_ties(tree: ClusterTree) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
+from ...algorithm.limits import join_groups, make_limits
 from ...algorithm.links import Groups, Links
 from ...errors import InvariantError
 from ...input.graph import Connected, Graph
@@ -68,7 +69,8 @@ class GraphEngine:
     def suits(problem: Problem) -> bool:
         """Every graph, but for the smallest distance, where spanning trees tell more quickly."""
         listed = isinstance(problem.objects, Graph)
-        return problem.criterion.reduction is not np.minimum or problem.tie_tolerance > 0.0 or not listed
+        compared = problem.criterion.reduction is not np.minimum or problem.tie_tolerance > 0.0
+        return compared or not listed or problem.constraints is not None
 
     @staticmethod
     def memory(problem: Problem) -> int:
@@ -86,11 +88,13 @@ class GraphEngine:
         slot_of = np.empty(self.problem.n_objects, np.int64)
         slot_of[self.rows.object_of] = np.arange(self.problem.n_objects)
         bounds = np.append(groups.starts, len(groups.parts))
+        if self.rows.limits.active:
+            join_groups(self.rows.limits, groups)
         catch_up(self.rows, self.room, self.steps, slot_of[groups.parts], bounds)
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels, in as few calls of compiled code as patience allows."""
-        steps, rules, n = self.steps, make_rules(self.problem), self.problem.n_objects
+        steps, rules, n = self.steps, make_rules(self.problem, limits=self.rows.limits), self.problem.n_objects
         steps.counters[LEVEL] = level
         search_all(self.rows, self.room, steps, rules.tie_factor)
         sets, told, done = np.arange(n), 0, False
@@ -171,6 +175,7 @@ def _make_rows(problem: Problem, graph: Graph, object_of: NDArray[np.int64]) -> 
         ignore=graph.missing == "ignore",
         scaled=row.equal_parts,
         listed=listed,
+        limits=make_limits(problem.constraints, n),
     )
 
 

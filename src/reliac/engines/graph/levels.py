@@ -12,7 +12,7 @@ from ..compiled.loading import bare_inside, compiled, inside
 from ..compiled.sets import top
 from ..compiled.sorting import some_of, with_room
 from ..compiled.spaces import join_space
-from ..compiled.step import choose_links, groups_of
+from ..compiled.step import choose_links, groups_of, may_join
 from .rows import SMALLEST, add_row, refresh, search, write_row
 
 # Clusters go by slot. ``rows.object_of`` gives the first object of each; where an order matters objects are compared.
@@ -178,7 +178,20 @@ def count_far_links(rows, room, some, tie_factor):
         for e in range(length):
             o = np.int64(room.other[e])
             near += o < c and room.stored[e] < np.inf and rows.best[o] * tie_factor >= rows.far
+    if rows.limits.active:
+        near += count_forbidden(rows, some, tie_factor)
     return count * (count - 1) // 2 - near
+
+
+@inside
+def count_forbidden(rows, some, tie_factor):
+    """Count the pairs of clusters with nothing nearer than M that may not be joined: they are no links at all."""
+    count = 0
+    for c in some:
+        for o in some:
+            far = min(rows.best[c], rows.best[o]) * tie_factor >= rows.far
+            count += o < c and far and not may_join(rows.limits, rows.object_of[c], rows.object_of[o])
+    return count
 
 
 @bare_inside

@@ -21,6 +21,7 @@ import numpy as np
 from ..compiled.loading import bare_inside
 from ..compiled.sets import top
 from ..compiled.spaces import pair_distance
+from ..compiled.step import may_join
 
 #: How entries of one cluster are put together.
 SMALLEST, LARGEST, SUM = range(3)
@@ -30,11 +31,11 @@ SMALLEST, LARGEST, SUM = range(3)
 #: (-1: none), ``last[i]`` the last one. ``used`` (n,): entries of a cluster. ``leader`` (n,): what has become of a
 #: cluster. ``factor`` (n,): what the numbers of a part are multiplied by at this level, else 1. ``far``: M, infinite
 #: where distances are only compared. ``listed``: distances follow from listed pairs; else from ``points``, the moments
-#: of clusters of vectors.
+#: of clusters of vectors. ``limits``: which clusters may be joined, by their first objects.
 Rows = namedtuple(
     "Rows",
     "other stored count pair start following last used leader object_of factor weight best nearest tied looked "
-    "points reduction far ignore scaled listed",
+    "points reduction far ignore scaled listed limits",
 )
 
 #: Room for one row: ``place`` (n,) tells where a cluster stands in it, if its ``stamp`` is the number of this reading.
@@ -139,6 +140,8 @@ def search(rows, room, c, length, tie_factor):
     for e in range(length):
         q = np.int64(room.other[e])
         d = link_distance(rows, c, q, room.stored[e], room.count[e])
+        if rows.limits.active and not may_join(rows.limits, rows.object_of[c], rows.object_of[q]):
+            d = np.inf
         room.stored[e] = d
         if d < best or (d < np.inf and d == best and rows.object_of[q] < rows.object_of[nearest]):
             best, nearest = d, q
