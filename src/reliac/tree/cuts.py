@@ -46,7 +46,7 @@ def labels(
 
 
 def how_to_join(tree: ClusterTree) -> str:
-    """Say what joins the trees of a forest: going on where the run stopped early, or what a graph or constraints do not allow."""
+    """Say what joins the trees of a forest: going on where the run stopped early, or changing what keeps them apart."""
     if tree.parameters.get("cannot_link") or tree.parameters.get("max_size"):
         return "go on with tree.develop() if the run stopped early, or drop constraints"
     if "connectivity" in tree.parameters:
