@@ -8,7 +8,7 @@ gets the distance of its two objects, and from there on it is a graph whose miss
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,11 @@ class AlongEdges(Graph):
     """Objects that were compared along the edges of a graph only; its distances are those that engines compare."""
 
     labelled: ClassVar[bool] = False  # the user knows rows
+
+    @property
+    def how_to_join(self) -> str:
+        """Say that edges are all that joins components."""
+        return ADD_EDGES
 
     @property
     def options(self) -> dict[str, Any]:
