@@ -23,11 +23,12 @@ def clusters(tree: reliac.ClusterTree) -> list[list[str]]:
 
 def sources(folder: Path) -> dict[str, Any]:
     pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
-    from pyarrow import csv, parquet
+    from pyarrow import csv, feather, parquet
 
     table = arrow.table({"a": A, "b": B, "distance": DISTANCE})
     parquet.write_table(table, folder / "edges.parquet")
     csv.write_csv(table, folder / "edges.csv")
+    feather.write_feather(table, folder / "edges.feather")
     return {
         "arrays": (A, B, DISTANCE),
         "pandas": pandas.DataFrame({"a": A, "b": B, "distance": DISTANCE}),
@@ -35,6 +36,7 @@ def sources(folder: Path) -> dict[str, Any]:
         "arrow": table,
         "parquet": folder / "edges.parquet",
         "csv": str(folder / "edges.csv"),
+        "feather": folder / "edges.feather",
     }
 
 
@@ -146,10 +148,16 @@ def test_a_forest_can_be_saved_cut_drawn_and_developed(tmp_path: Path) -> None:
         ((["x", "x"], ["y", "z"], [1.0, -2.0]), "Row 1 .* distance -2.0"),
         ((["x", "x"], ["y", "z"], [1.0, np.inf]), "Row 1 .* distance inf"),
         (([], [], []), "without a row"),
-        (([0], [1], ["far"]), "no numbers"),
+        (([0, 1], [1, 2], [1.0, "far"]), "Row 0 .* distance '1.0'|Row 1 .* distance 'far'"),
+        (([0, 1], [1, 2], np.array([1.0, "far"], object)), "Row 1 .* distance 'far'"),
+        (([0, 1], [1, 2], np.array([1.0, None], object)), "Row 1 .* distance nan"),
+        ((["x", "y"], ["y", ""], [1.0, 1.0]), "Row 1 .* no second object"),
+        (([0.0, np.nan], [1.0, 2.0], [1.0, 1.0]), "Row 1 .* no first object"),
         ((["x"], ["y", "z"], [1.0]), "one length"),
         (3, "three arrays"),
-        ("edges.txt", "parquet, .csv or .tsv"),
+        ("edges.txt", "extensions .parquet"),
+        (csr_array((0, 0)), "without a row"),
+        (coo_array(np.ones((2, 3))), "square one"),
     ],
 )
 def test_a_bad_edge_table_is_refused_with_what_to_do(edges: Any, message: str) -> None:
@@ -160,10 +168,89 @@ def test_a_bad_edge_table_is_refused_with_what_to_do(edges: Any, message: str) -
 
 
 def test_a_file_that_ends_in_the_middle_of_a_row_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
     (tmp_path / "edges.csv").write_text("a,b,distance\nx,y,1.0\nx,z")
-    with pytest.raises(ValueError, match="may end in the middle"):
-        reliac.cluster_edges(tmp_path / "edges.csv")
+    table = arrow.table({"a": A * 50, "b": B * 50, "distance": DISTANCE * 50})
+    parquet.write_table(table, tmp_path / "edges.parquet")
+    feather.write_feather(table, tmp_path / "edges.arrow")
+    for name in ("edges.parquet", "edges.arrow"):
+        whole = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+    for name in ("edges.csv", "edges.parquet", "edges.arrow"):
+        with pytest.raises(ValueError, match=r"no table.*Allowed: .*Next: .*may end in the middle"):
+            reliac.cluster_edges(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match=r"no file.*Allowed: .*Next: "):
+        reliac.cluster_edges(tmp_path / "nowhere.csv")
+
+
+def test_an_empty_cell_of_a_file_is_told_with_its_row(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    for text, message in {
+        "x,y,1\n,z,2\n": "Row 1 .* no first object",
+        "1,2,1\n3,,2\n": "Row 1 .* no second object",
+        "1,2,1\n2,3,\n": "Row 1 .* distance nan",
+        "1,2,1\n2,3,NA\n": "Row 1 .* distance 'NA'|Row 0 .* distance '1'",
+        "1,2,1\n2,3,-1\n": "Row 1 .* distance -1",
+    }.items():
+        (tmp_path / "edges.csv").write_text("a,b,distance\n" + text)
+        with pytest.raises((ValueError, TypeError), match=rf"{message}.*Allowed: .*Next: "):
+            reliac.cluster_edges(tmp_path / "edges.csv")
+
+
+def test_names_in_a_file_are_kept_as_they_are_written(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "edges.csv").write_text("a,b,distance\n007,7,1\nNA,null,2\n")
+    tree = reliac.cluster_edges(tmp_path / "edges.csv", "single")
+    assert tree.object_names.tolist() == ["007", "7", "NA", "null"]
+    (tmp_path / "edges.csv").write_text("a,b,distance\n10,9,1\n9,11,2\n")
+    assert reliac.cluster_edges(tmp_path / "edges.csv", "single").object_names.tolist() == ["9", "10", "11"]
+    (tmp_path / "edges.tsv").write_text("p\tq\tscore\n1\t0\t5\n")
+    assert reliac.cluster_edges(tmp_path / "edges.tsv", "single", columns=("p", "q", "score")).names is None
+
+
+def test_frames_with_gaps_and_whole_numbers_as_floats_are_understood() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [5.0, 6.0], "b": [6.0, 9.0], "distance": [1.0, 2.0]})
+    assert reliac.cluster_edges(frame, "single").object_names.tolist() == ["5", "6", "9"]
+    ends, numbers = pandas.array([5, None], dtype="Int64"), pandas.array([1.0, None], dtype="Float64")
+    for column, values, message in [("a", ends, "Row 1 .* no first object"), ("distance", numbers, "Row 1 .* nan")]:
+        with pytest.raises(ValueError, match=message):
+            reliac.cluster_edges(frame.assign(**{column: values}))
+
+
+def test_an_object_that_does_not_exist_is_told_with_its_row() -> None:
+    with pytest.raises(ValueError, match=r"Row 1 .* names object 7, and there are 5.*Allowed: .*0 to 4.*Next: "):
+        reliac.cluster_edges(([0, 1], [1, 7], [1.0, 1.0]), objects=range(5))
+    with pytest.raises(ValueError, match=r"Row 1 .* names object -1.*Allowed: .*0 to 4.*Next: "):
+        reliac.cluster_edges(([0, -1], [1, 2], [1.0, 1.0]), objects=range(5))
+    broken = csr_array((np.ones(2), np.array([1, 9]), np.array([0, 1, 2, 2])), shape=(3, 10))
+    broken._shape = (3, 3)  # what SciPy does not check
+    with pytest.raises(ValueError, match=r"contradicts itself: .*index 9.*Allowed: .*Next: "):
+        reliac.cluster(broken, "single", metric="precomputed")
+    with pytest.raises(ValueError, match=r"objects= lists 'x' twice.*Allowed: .*Next: "):
+        reliac.cluster_edges((A, B, DISTANCE), objects=["u", "x", "v", "x"])
+
+
+def test_objects_without_any_edge_are_trees_of_their_own() -> None:
+    tree = reliac.cluster_edges(([], [], []), objects=["x", "y", "z"])
+    assert tree.n_components == 3
+    assert reliac.cluster(csr_array((4, 4)), "single", metric="precomputed").n_components == 4
+    networkx = pytest.importorskip("networkx")
+    with pytest.raises(ValueError, match=r"without a row.*Allowed: .*Next: "):
+        reliac.cluster(networkx.Graph(), "single", metric="precomputed")
+
+
+def test_more_objects_than_memory_can_hold_are_refused_before_anything_is_made(monkeypatch: Any) -> None:
+    with pytest.raises(ValueError, match=r"3000000000 objects.*Allowed: at most 2147483647.*Next: "):
+        reliac.cluster_edges(([0], [1], [1.0]), objects=range(3_000_000_000))
+    with pytest.raises(ValueError, match=r"1000000000000 objects.*Allowed: .*Next: "):
+        reliac.cluster(coo_array(([1.0], ([0], [1])), shape=(10**12, 10**12)), "single", metric="precomputed")
+    monkeypatch.setattr("reliac.machine.free_memory", lambda: 2**30)
+    for objects in (range(100_000_000), range(1, 100_000_001)):
+        with pytest.raises(MemoryError, match=r"100000000 objects and 1 edges needs about .* are free.\nNext: "):
+            reliac.cluster_edges(([1], [2], [1.0]), objects=objects)
 
 
 def test_criteria_that_need_points_are_refused_on_graphs() -> None:

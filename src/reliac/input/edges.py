@@ -5,15 +5,18 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, option, unknown_name
+from ..errors import explain, option, shown, unknown_name
+from ..machine import check_memory
+from .edgefiles import read_edge_file
 from .graph import MISSING, Graph, both_directions
 from .misreadings import is_graph
-from .numbers import Names, is_sparse
+from .numbers import Names, is_missing, is_sparse
 from .options import check_number
 
 logger = logging.getLogger("reliac")
@@ -23,6 +26,12 @@ DUPLICATES = {"error": None, "min": np.minimum, "max": np.maximum, "mean": np.ad
 
 #: Titles that are understood where columns are not named.
 ENDS, VALUES = ("a", "b"), {False: "distance", True: "similarity"}
+
+#: Objects are numbered in four bytes.
+MOST_OBJECTS = 2**31 - 1
+
+#: What reading a graph takes, at least; the engine that is chosen is asked later what it needs.
+BYTES_OF_OBJECT, BYTES_OF_EDGE = 24, 40
 
 #: Attributes of a networkx edge that are read as its distance, the first that is there.
 ATTRIBUTES = ("distance", "weight")
@@ -59,6 +68,7 @@ def make_graph(
     if loops.any():
         logger.warning("%d edges from an object to itself were dropped", int(loops.sum()))
         p, q, value = p[~loops], q[~loops], value[~loops]
+    check_size(n, len(p))
     p, q, value = _each_once(np.minimum(p, q), np.maximum(p, q), value, n, duplicates, names)
     return Graph(*both_directions(p, q, value, n), missing=missing, names=names)
 
@@ -82,7 +92,7 @@ def read_edges(source: Any, columns: Sequence[str] | None, similarity: bool) -> 
     if is_graph(source):
         return _from_networkx(source)
     if isinstance(source, (str, os.PathLike)):
-        source = _read_file(source)
+        source = read_edge_file(source, ENDS if columns is None else columns[:2])
     titles = getattr(source, "column_names", None) or getattr(source, "columns", None)
     if titles is not None:
         return _from_frame(source, [str(title) for title in titles], columns, similarity)
@@ -99,7 +109,11 @@ def _from_sparse(matrix: Any) -> EdgeTable:
                 "leave metric='precomputed' out if the rows are vectors",
             )
         )
-    coo = matrix.tocoo()
+    try:
+        coo = matrix.tocoo()
+    except ValueError as error:  # indices out of range, where SciPy has not looked before
+        given = f"A sparse matrix of shape {matrix.shape} that contradicts itself: {error}"
+        raise ValueError(explain(given, "entries inside the matrix", "make the matrix again")) from None
     return EdgeTable(coo.row, coo.col, coo.data, range(matrix.shape[0]))
 
 
@@ -132,35 +146,6 @@ def _as_labels(values: list[Any]) -> NDArray[Any]:
     labels = np.empty(len(values), object)
     labels[:] = values
     return labels
-
-
-def _read_file(path: str | os.PathLike[str]) -> Any:
-    """Read a Parquet or CSV file as an Arrow table."""
-    name = os.fspath(path).lower()
-    if not name.endswith((".parquet", ".pq", ".csv", ".tsv")):
-        raise ValueError(
-            explain(f"An edge table in {os.fspath(path)!r}", "a .parquet, .csv or .tsv file", "convert the file")
-        )
-    try:
-        import pyarrow.csv
-        import pyarrow.parquet
-    except ImportError:
-        raise ModuleNotFoundError(
-            explain("Edge tables in files need pyarrow", "an environment with it", "pip install pyarrow")
-        ) from None
-    try:
-        if name.endswith((".parquet", ".pq")):
-            return pyarrow.parquet.read_table(path)
-        options = pyarrow.csv.ParseOptions(delimiter="\t" if name.endswith(".tsv") else ",")
-        return pyarrow.csv.read_csv(os.fspath(path), parse_options=options)
-    except pyarrow.ArrowInvalid as error:
-        raise ValueError(
-            explain(
-                f"{os.fspath(path)!r} is no table: {error}",
-                "a file with columns a, b and distance",
-                "check the last rows: the file may end in the middle of one",
-            )
-        ) from None
 
 
 def _from_frame(frame: Any, titles: list[str], columns: Sequence[str] | None, similarity: bool) -> EdgeTable:
@@ -227,13 +212,10 @@ def _columns_of(edges: list[Any]) -> Any:
 
 def _check_values(table: EdgeTable, similarity: bool) -> NDArray[Any]:
     """Return distances as floats; similarities become the largest of them minus each."""
-    try:
-        value = np.asarray(table.value)
-        value = value if value.dtype in (np.float32, np.float64) else value.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(
-            explain("Distances that are no numbers", "one number for every edge", "check the third column")
-        ) from None
+    value = np.asarray(table.value)
+    if value.dtype.kind not in "fiub":
+        value = np.array([_as_number(item, row, VALUES[similarity]) for row, item in enumerate(value.tolist())], float)
+    value = value if value.dtype in (np.float32, np.float64) else value.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(value))
     if not len(bad) and not similarity:
         bad = np.flatnonzero(value < 0)
@@ -249,10 +231,25 @@ def _check_values(table: EdgeTable, similarity: bool) -> NDArray[Any]:
     return value.max(initial=0.0) - value if similarity else value
 
 
+def _as_number(value: Any, row: int, what: str) -> float:
+    """Return what a row says as a number; what is missing becomes NaN, and is told with its row."""
+    if is_missing(value):
+        return np.nan
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(
+        explain(
+            f"Row {row} of the edge table has the {what} {shown(value, 40)}",
+            "numbers",
+            "correct the row, or name another column with columns=(a, b, number)",
+        )
+    )
+
+
 def number_objects(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArray[Any], Names | None, int]:
     """Number the objects at the ends of edges; return the ends as numbers, the objects' names and their count."""
     for side, ends in enumerate((table.a, table.b)):
-        empty = np.flatnonzero(_is_missing(ends))
+        empty = np.flatnonzero(_are_missing(ends))
         if len(empty):
             raise ValueError(
                 explain(
@@ -261,16 +258,36 @@ def number_objects(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArra
                     "drop the row",
                 )
             )
+    if objects is not None and hasattr(objects, "__len__"):
+        check_size(len(objects), len(table.a))
+    table = table._replace(a=_without_fractions(table.a), b=_without_fractions(table.b))
     if table.a.dtype.kind in "iu" and table.b.dtype.kind in "iu":
         return _number_integers(table, objects)
     return _number_labels(table, objects)
 
 
-def _is_missing(ends: NDArray[Any]) -> NDArray[np.bool_]:
+def check_size(n: int, m: int) -> None:
+    """Refuse more objects than can be numbered, or than there is memory for, before anything of that size is made."""
+    what, step = f"A graph of {n} objects and {m} edges", "cluster the components one by one, or fewer objects"
+    if n > MOST_OBJECTS:
+        raise ValueError(explain(what, f"at most {MOST_OBJECTS} objects", step))
+    check_memory(BYTES_OF_OBJECT * n + BYTES_OF_EDGE * m, what, step)
+
+
+def _without_fractions(ends: NDArray[Any]) -> NDArray[Any]:
+    """Return objects that are whole numbers in a column of floats, as frames have them, as integers."""
+    whole = ends.dtype.kind == "f" and np.isfinite(ends).all() and (ends == np.floor(ends)).all()
+    return ends.astype(np.int64) if whole and np.abs(ends).max(initial=0.0) < 2**53 else ends
+
+
+def _are_missing(ends: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell where nothing stands; an empty text is nothing too."""
+    if ends.dtype.kind == "U":
+        return np.asarray(np.char.str_len(ends) == 0)
     if ends.dtype.kind == "f":
         return np.asarray(np.isnan(ends))
     if ends.dtype.kind == "O":
-        return np.array([end is None or end != end for end in ends], dtype=bool)
+        return np.array([is_missing(end) for end in ends.tolist()], dtype=bool)
     return np.zeros(len(ends), dtype=bool)
 
 
@@ -278,11 +295,13 @@ def _number_integers(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDAr
     """Take whole numbers as they are where they count the objects; others are names."""
     a, b = table.a.astype(np.int64, copy=False), table.b.astype(np.int64, copy=False)
     if isinstance(objects, range) and objects.start == 0 and objects.step == 1:
-        low, high = min(a.min(initial=0), b.min(initial=0)), max(a.max(initial=-1), b.max(initial=-1))
-        if low < 0 or high >= len(objects):
-            raise ValueError(
-                explain(f"Objects {low} to {high}", f"0 to {len(objects) - 1}", "list all objects with objects=")
-            )
+        for end in (a, b):
+            outside = np.flatnonzero((end < 0) | (end >= len(objects)))
+            if len(outside):
+                row = int(outside[0])
+                given = f"Row {row} of the edge table names object {end[row]}, and there are {len(objects)}"
+                step = "correct the row, or list all objects with objects="
+                raise ValueError(explain(given, f"objects from 0 to {len(objects) - 1}", step))
         return a, b, None, len(objects)
     if objects is None:
         low, high = min(a.min(initial=0), b.min(initial=0)), max(a.max(initial=-1), b.max(initial=-1))
@@ -306,7 +325,9 @@ def _number_labels(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArra
         listed = objects.tolist() if isinstance(objects, np.ndarray) else list(objects)
     number = {label: place for place, label in enumerate(listed)}
     if len(number) != len(listed):
-        raise ValueError(explain("objects= lists an object twice", "every object once", "drop one of the two"))
+        places = {label: place for place, label in reversed(list(enumerate(listed)))}
+        twice = next(label for place, label in enumerate(listed) if places[label] != place)
+        raise ValueError(explain(f"objects= lists {twice!r} twice", "every object once", "drop one of the two"))
     for side in range(2):
         unknown = next((row for row, label in enumerate(ends[side]) if label not in number), None)
         if unknown is not None:

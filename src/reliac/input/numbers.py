@@ -314,6 +314,11 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
+def is_missing(value: Any) -> bool:
+    """Tell whether nothing stands in a cell: None, NaN, what pandas puts there, or an empty text."""
+    return _is_missing(value) or (isinstance(value, float) and value != value) or value == ""
+
+
 def _column_values(series: Any) -> NDArray[Any]:
     """Return a column as an array, what is missing as NaN; pandas' nullable float32 stays float32."""
     kind = str(getattr(series, "dtype", ""))
