@@ -151,3 +151,32 @@ def test_the_names_of_biology_mean_the_same_criteria(alias, name):
 def test_the_options_of_other_libraries_are_answered_with_ours(options, message):
     with pytest.raises(TypeError, match=message):
         reliac.cluster([[0.0], [1.0]], **options)
+
+
+LIKE_SCIPY = ("linkage", "linkage_vector", "single", "complete", "average", "weighted", "centroid", "median", "ward")
+
+
+@pytest.mark.parametrize("function", LIKE_SCIPY)
+def test_graphs_and_forests_are_refused_and_it_is_said_what_to_use(function):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.path_graph(4)
+    networkx.set_edge_attributes(graph, 1.0, "distance")
+    chain = sparse.diags_array([[1.0, 2.0, 3.0]] * 2, offsets=(1, -1)).tocsr()
+    forest = reliac.cluster_edges(([0, 2], [1, 3], [1.0, 2.0]), "single")
+    for given in (graph, chain, forest.problem.objects):
+        with pytest.raises(TypeError, match=r"some pairs only.*Allowed: .*Next: use reliac.cluster_edges"):
+            getattr(reliac, function)(given)
+    with pytest.raises(TypeError, match=r"ClusterTree.*Allowed: .*Next: use tree.linkage_matrix"):
+        getattr(reliac, function)(forest)
+
+
+def test_sparse_distances_are_taken_where_they_list_every_pair():
+    square = squareform(pdist(blobs(1, n=12)))
+    expected = reliac.linkage(squareform(square), "average")
+    assert np.array_equal(reliac.linkage(sparse.csr_array(square), "average", "precomputed"), expected)
+    with pytest.raises(TypeError, match=r"some pairs only.*reliac.cluster_edges"):
+        reliac.linkage(sparse.csr_array(np.triu(square)), "average", "precomputed")
+    edges = reliac.cluster_edges(([0, 2], [1, 3], [1.0, 2.0]), "single", join_components=True)
+    assert edges.linkage_matrix().tolist() == [[0, 1, 1, 2], [2, 3, 2, 2], [4, 5, 2, 4]]
+    with pytest.raises(ValueError, match=r"forest of 2 trees.*Allowed: .*Next: .*join_components=True"):
+        reliac.cluster_edges(([0, 2], [1, 3], [1.0, 2.0]), "single").linkage_matrix()

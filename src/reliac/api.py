@@ -18,6 +18,7 @@ from .files import read_bytes
 from .input.condensed import count_objects
 from .input.edges import make_graph
 from .input.metrics import MetricLike
+from .input.misreadings import refuse_for_linkage
 from .input.numbers import in_one_line
 from .input.options import check_count, check_switch
 from .input.problem import make_problem
@@ -314,6 +315,7 @@ def linkage(
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.5, 3.0]]
     """
     del preserve_input
+    refuse_for_linkage(y, metric)
     optimal_ordering, condensed = check_switch("optimal_ordering", optimal_ordering), in_one_line(y)
     if optimal_ordering:
         n = count_objects(len(y)) or 0 if condensed else int(np.shape(y)[0])

@@ -11,6 +11,7 @@ from .algorithm.criteria import get_criterion
 from .api import CriterionName, linkage
 from .errors import explain
 from .input.metrics import MetricLike
+from .input.misreadings import refuse_for_linkage
 
 Matrix = NDArray[np.float64]
 
@@ -43,6 +44,7 @@ def linkage_vector(
     if extraarg is not None:
         given = "extraarg was given, a parameter of a metric"
         raise ValueError(explain(given, "extraarg=None", "pass the metric as a function of two rows"))
+    refuse_for_linkage(X, metric)
     if getattr(X, "ndim", 2) == 1 or (not hasattr(X, "shape") and np.ndim(X) == 1):
         given = "One row of numbers: a condensed matrix of distances"
         raise ValueError(explain(given, "vectors of shape (n, d)", "use reliac.linkage for distances"))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Message, explain, option
-from .numbers import is_frame
+from .numbers import is_frame, is_sparse
 
 #: Titles of two columns that name the ends of an edge, in small letters; the second kind only beside a score.
 ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
@@ -45,12 +45,7 @@ def _full_name(X: object) -> str:
 
 def refuse_adjacency(data: Any) -> None:
     """Refuse a sparse matrix that is square, symmetric and has nothing on its diagonal: edges, not points."""
-    rows, columns = data.shape
-    if rows != columns or rows <= 2 or not data.nnz or data.diagonal().any():
-        return
-    entries = data.copy()
-    entries.eliminate_zeros()
-    if not entries.nnz or (entries != entries.T).nnz:
+    if not looks_like_adjacency(data):
         return
     raise ValueError(
         explain(
@@ -61,6 +56,33 @@ def refuse_adjacency(data: Any) -> None:
             "append a constant column",
         )
     )
+
+
+def looks_like_adjacency(data: Any) -> bool:
+    """Tell whether a sparse matrix is square, symmetric and has nothing on its diagonal."""
+    rows, columns = data.shape
+    if rows != columns or rows <= 2 or not data.nnz or data.diagonal().any():
+        return False
+    entries = data.tocsr(copy=True)
+    entries.eliminate_zeros()
+    return bool(entries.nnz) and not (entries != entries.T).nnz
+
+
+def refuse_for_linkage(y: Any, metric: object) -> None:
+    """Refuse graphs and trees where a linkage matrix is asked for, and say what to use instead."""
+    if hasattr(y, "linkage_matrix"):
+        step = "use tree.linkage_matrix() of a tree with one root, tree.links of a forest"
+        raise TypeError(explain(f"A {type(y).__name__} where data are expected", "vectors, or distances", step))
+    listed = is_sparse(y) and (metric == "precomputed" or looks_like_adjacency(y)) and not lists_all_pairs(y)
+    if is_graph(y) or getattr(y, "may_end_in_forest", False) or listed:
+        what = "A sparse matrix of distances" if is_sparse(y) else "A graph"
+        raise TypeError(
+            explain(
+                f"{what} lists some pairs only: its tree may be a forest, and a linkage matrix has room for one tree",
+                "vectors, or distances of all pairs",
+                "use reliac.cluster_edges, with join_components=True and .linkage_matrix() if you need the matrix",
+            )
+        )
 
 
 def lists_all_pairs(data: Any) -> bool:
