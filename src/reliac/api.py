@@ -22,6 +22,7 @@ from .input.misreadings import refuse_for_linkage
 from .input.numbers import in_one_line
 from .input.options import check_count, check_switch
 from .input.problem import make_problem
+from .input.tables import into_memory, place_of, refuse_in_database
 from .machine import check_jobs, check_memory
 from .run.groups import GroupTrees
 from .run.groups import cluster_groups as run_groups
@@ -29,10 +30,12 @@ from .run.history import Progress
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
 from .run.standard import linkage_without_ties
+from .run.tables import Wanted, cluster_table
 from .tree.building import with_root
 from .tree.clustertree import ClusterTree
 from .tree.levels import has_ties
 from .tree.storage import read_tree
+from .tree.treetable import TreeTable
 
 #: What the optimal ordering of n objects takes, divided by n^2: distances, and what SciPy's routine makes of them.
 BYTES_TO_ORDER = 30
@@ -220,10 +223,11 @@ def cluster_edges(
     cannot_link: Any = None,
     max_size: int | None = None,
     engine: str = "auto",
+    connection: Any = None,
     n_jobs: int | None = None,
-    progress: bool | Callable[[Progress], None] | None = None,
+    progress: bool | Literal["json"] | Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-) -> ClusterTree:
+) -> ClusterTree | TreeTable:
     """Cluster the objects of a graph: only listed pairs, its edges, have a distance.
 
     Objects that no path of edges joins stay apart: the tree is a forest.
@@ -259,19 +263,28 @@ def cluster_edges(
     >>> [cluster.tolist() for cluster in tree.clusters(named=True)]
     [['u', 'v'], ['x', 'y', 'z']]
     """
+    place = place_of(source, connection, engine)
+    if place:
+        refuse_in_database(weights=weights, tie_tolerance=tie_tolerance or None, join_components=join_components or None)
+        wanted = Wanted(
+            *(criterion, missing, columns, objects, similarity, duplicates),
+            *(alpha, n_clusters, max_level, max_distance),
+        )
+        return cluster_table(source, place, wanted, connection, checkpoint, progress)
+    source = into_memory(source, connection)
     graph = make_graph(
         source, columns=columns, objects=objects, similarity=similarity, duplicates=duplicates, missing=missing
     )
-    wanted = n_clusters
+    count = n_clusters
     if join_components and n_clusters is not None:
         check_count("n_clusters", n_clusters, 1, graph.n, "ask for no more clusters than there are objects")
-        wanted = max(n_clusters, graph.n_components)
+        count = max(n_clusters, graph.n_components)
     problem = make_problem(
         graph,
         criterion,
         metric="precomputed",
         alpha=alpha,
-        n_clusters=wanted,
+        n_clusters=count,
         max_level=max_level,
         max_distance=max_distance,
         weights=weights,

@@ -107,6 +107,10 @@ class Graph(Objects):
     ends: NDArray[np.int32]  # (2 m,): the other object of each
     distances: NDArray[Any]  # (2 m,): float32 or float64
     missing: float | str = field(default="far", kw_only=True)  # "far", "ignore", or the far distance
+    # Where objects are clusters that were joined elsewhere (weights tell their sizes): of every entry the number of
+    # object pairs whose distances were added up, or only the two nearest objects as one number, that of ``p`` first.
+    counts: NDArray[np.float64] | None = field(default=None, kw_only=True)
+    pairs: NDArray[np.int64] | None = field(default=None, kw_only=True)
 
     may_end_in_forest: ClassVar[bool] = True
     called: ClassVar[str] = "a graph"
@@ -245,23 +249,9 @@ class Graph(Objects):
 
     def check_range(self, criterion: Criterion, metric: MetricLike, weights: NDArray[np.float64]) -> None:
         """Refuse criteria that need points, and sums beyond float64."""
-        if criterion.geometric:
-            raise ValueError(
-                explain(
-                    f"{option('criterion', criterion.name)} on a graph: this criterion compares points in space",
-                    f"criteria {', '.join(ON_GRAPHS)}",
-                    f"use {option('criterion', 'average')}, or pass vectors and the graph as connectivity",
-                )
-            )
+        refuse_points(criterion)
         far = self.far(criterion)
-        if far < self.largest:
-            raise ValueError(
-                explain(
-                    f"{option('missing', self.missing)} with edges up to {self.largest:g}",
-                    "a distance of missing pairs that no edge exceeds",
-                    f"give a number of at least {self.largest:g}, or drop longer edges with max_distance",
-                )
-            )
+        check_far(self.missing, far, self.largest)
         if criterion.reduction is np.add and len(self.distances):
             check_sums(criterion, metric, weights, self.largest if math.isinf(far) else far, "the largest edge")
 
@@ -275,6 +265,30 @@ class Graph(Objects):
     def equal_at_zero(self, metric: MetricLike) -> bool:
         """Tell that nothing makes given distances consistent."""
         return False
+
+
+def refuse_points(criterion: Criterion) -> None:
+    """Refuse criteria that need points."""
+    if criterion.geometric:
+        raise ValueError(
+            explain(
+                f"{option('criterion', criterion.name)} on a graph: this criterion compares points in space",
+                f"criteria {', '.join(ON_GRAPHS)}",
+                f"use {option('criterion', 'average')}, or pass vectors and the graph as connectivity",
+            )
+        )
+
+
+def check_far(missing: object, far: float, largest: float) -> None:
+    """Refuse a distance of missing pairs that an edge exceeds."""
+    if far < largest:
+        raise ValueError(
+            explain(
+                f"{option('missing', missing)} with edges up to {largest:g}",
+                "a distance of missing pairs that no edge exceeds",
+                f"give a number of at least {largest:g}, or drop longer edges with max_distance",
+            )
+        )
 
 
 def check_components(n_clusters: int, components: int, n: int, step: str) -> None:

@@ -133,9 +133,15 @@ def _near_each_other(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True).astype(np.int64)
     slot_of = np.empty(graph.n, np.int32)
     slot_of[order] = np.arange(graph.n, dtype=np.int32)
+    given = {"counts": graph.counts, "pairs": graph.pairs}
+    more = {
+        name: csr_array((entries, graph.ends, starts), shape=matrix.shape)[order].data
+        for name, entries in given.items()
+        if entries is not None
+    }
     matrix = matrix[order]
     return replace(
-        graph, starts=matrix.indptr.astype(np.int64), ends=slot_of[matrix.indices], distances=matrix.data
+        graph, starts=matrix.indptr.astype(np.int64), ends=slot_of[matrix.indices], distances=matrix.data, **more
     ), order
 
 
@@ -144,11 +150,16 @@ def _make_rows(problem: Problem, graph: Graph, object_of: NDArray[np.int64]) -> 
     row, n, weight = problem.criterion, problem.n_objects, problem.weights[object_of]
     reduction, listed = REDUCTIONS[row.reduction], isinstance(problem.objects, Graph)
     stored, count, pair = np.empty(1), np.empty(1), np.empty(1, np.int64)
-    weighed = reduction == SUM and not row.equal_parts
+    joined = graph.counts is not None  # before: entries are sums over pairs of objects, and all weights count
+    weighed = joined or (reduction == SUM and not row.equal_parts)
     if listed:
         p, stored = np.repeat(np.arange(n), np.diff(graph.starts)), graph.distances.astype(np.float64)
-        if reduction == SMALLEST:
+        if graph.pairs is not None:
+            pair = graph.pairs.copy()
+        elif reduction == SMALLEST:
             pair = object_of[p] * n + object_of[graph.ends]
+        elif graph.counts is not None:
+            count = graph.counts.copy()
         else:
             count = weight[p] * weight[graph.ends] if weighed else np.ones(len(stored))
             stored *= count

@@ -1,0 +1,264 @@
+"""Where tables live: a DuckDB database or Parquet folders of Spark. Nothing else knows which of the two it is.
+
+Tables made with ``make`` last for a level. Those made with ``keep`` and ``append``, and the state of the run, are there
+for whoever comes after ``done``, and only then: a transaction of DuckDB, or a file of Spark that says which folders are
+valid, written whole or not at all. What a killed run left half-written is never read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...errors import Message, explain, need
+from ...files import write_atomically
+
+#: What a run writes down with its tables.
+State = dict[str, Any]
+
+
+class Tables(Protocol):
+    """What the levels need of a database."""
+
+    name: str
+    folder: Path | None  # where tables are, if they outlast this process
+    state: State  # as it was when ``done`` was called last, by whichever run
+
+    def quote(self, name: str) -> str:
+        """Return a name of a column or table as SQL writes it, whatever it holds."""
+
+    def make(self, name: str, query: str) -> None:
+        """Make a table for this level."""
+
+    def show(self, name: str, query: str) -> None:
+        """Give a query a name, to be computed where it is read."""
+
+    def keep(self, name: str, query: str) -> None:
+        """Make, or replace, a table for the levels to come."""
+
+    def append(self, name: str, query: str) -> None:
+        """Add rows to a table that is kept."""
+
+    def put(self, name: str, rows: Any) -> None:
+        """Make a table for this level of an Arrow table."""
+
+    def value(self, query: str) -> tuple[Any, ...] | None:
+        """Return the first row of a query."""
+
+    def fetch(self, query: str) -> Any:
+        """Return all rows of a query as an Arrow table."""
+
+    def frame(self, query: str) -> Any:
+        """Return a query as the database's own frame, not computed yet."""
+
+    def limit(self) -> float:
+        """Return how many bytes the database was allowed to use here; infinite if nobody said."""
+
+    def done(self, state: State) -> None:
+        """End a level: what was kept holds from now on, and what it replaces is removed."""
+
+    def close(self, remove: bool) -> None:
+        """Leave the database; ``remove``: nothing that was kept is needed any more."""
+
+
+class DuckDB:
+    """Tables of a database that is attached to a connection: a file, or in memory and spilled when memory is short."""
+
+    name = "DuckDB"
+
+    def __init__(self, connection: Any, path: Path | None) -> None:
+        self.folder, self.database = path, f"reliac_{uuid.uuid4().hex[:8]}"
+        self.sql = connection.cursor()
+        (self.home,) = self.value("SELECT current_database()")
+        place = str(path or ":memory:").replace("'", "''")
+        self.sql.execute(f"ATTACH '{place}' AS {self.database}")
+        self.sql.execute(f"USE {self.database}")
+        self.sql.execute("CREATE TABLE IF NOT EXISTS state (text VARCHAR)")
+        row = self.value("SELECT text FROM state")
+        self.state: State = json.loads(row[0]) if row else {}
+        self.sql.execute("BEGIN")
+
+    def quote(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def make(self, name: str, query: str) -> None:
+        self.sql.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+
+    def show(self, name: str, query: str) -> None:
+        self.sql.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+
+    def keep(self, name: str, query: str) -> None:
+        self.sql.execute(f"CREATE OR REPLACE TABLE {self.database}.{name} AS {query}")
+
+    def append(self, name: str, query: str) -> None:
+        self.sql.execute(f"INSERT INTO {self.database}.{name} {query}")
+
+    def put(self, name: str, rows: Any) -> None:
+        self.sql.register("incoming_rows", rows)
+        self.make(name, "SELECT * FROM incoming_rows")
+        self.sql.unregister("incoming_rows")
+
+    def value(self, query: str) -> tuple[Any, ...] | None:
+        rows: list[tuple[Any, ...]] = self.sql.execute(query).fetchall()
+        return rows[0] if rows else None
+
+    def fetch(self, query: str) -> Any:
+        return self.frame(query).to_arrow_table()
+
+    def frame(self, query: str) -> Any:
+        return self.sql.sql(query)
+
+    def limit(self) -> float:
+        text = str(self.value("SELECT current_setting('memory_limit')")[0])
+        size, unit = text.split()
+        return float(size) * 2.0 ** {"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[unit]
+
+    def done(self, state: State) -> None:
+        self.sql.execute("DELETE FROM state")
+        self.sql.execute("INSERT INTO state VALUES (?)", [json.dumps(state)])
+        self.sql.execute("COMMIT")
+        self.state = dict(state)
+        self.sql.execute("BEGIN")
+
+    def close(self, remove: bool) -> None:
+        with suppress(need("duckdb", "sql").Error):  # a connection that is closed has left already
+            self.sql.execute("ROLLBACK")
+            self.sql.execute(f"USE {self.quote(self.home)}")
+            self.sql.execute(f"DETACH {self.database}")
+            self.sql.close()
+        if remove and self.folder:
+            for path in (self.folder, self.folder.with_name(f"{self.folder.name}.wal")):
+                path.unlink(missing_ok=True)
+
+
+class Spark:
+    """Tables as Parquet folders that every worker can reach; those of a level are only computed when they are asked for.
+
+    A worker that dies loses computed rows, and Spark computes them again from the folders of the level before.
+    """
+
+    name = "Spark"
+
+    def __init__(self, session: Any, path: Path | None) -> None:
+        self.own = path is None
+        self.folder = Path(tempfile.mkdtemp(prefix="reliac-")) if path is None else path
+        self.folder.mkdir(exist_ok=True)
+        self.session = session.newSession()  # its settings and the names of tables are ours
+        parts = max(2, session.sparkContext.defaultParallelism)
+        self.session.conf.set("spark.sql.shuffle.partitions", str(parts))
+        self.made: list[Any] = []
+        mark = self.folder / "state.json"
+        self.state: State = json.loads(mark.read_text()) if mark.exists() else {}
+        self.tables: dict[str, list[str]] = self.state.pop("tables", {})
+        self.count = self.state.pop("count", 0)
+        for name in self.tables:
+            self._show(name)
+
+    def quote(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    def make(self, name: str, query: str) -> None:
+        self.made.append(self.session.sql(query).persist())
+        self.made[-1].createOrReplaceTempView(name)
+
+    def show(self, name: str, query: str) -> None:
+        self.session.sql(query).createOrReplaceTempView(name)
+
+    def keep(self, name: str, query: str) -> None:
+        self.tables[name] = [self._write(name, query)]
+        self._show(name)
+
+    def append(self, name: str, query: str) -> None:
+        self.tables[name] = [*self.tables[name], self._write(name, query)]
+        self._show(name)
+
+    def _write(self, name: str, query: str) -> str:
+        self.count += 1
+        folder = f"{name}-{self.count}"
+        self.session.sql(query).write.mode("overwrite").parquet(str(self.folder / folder))
+        return folder
+
+    def _show(self, name: str) -> None:
+        paths = [str(self.folder / folder) for folder in self.tables[name]]
+        self.session.read.parquet(*paths).createOrReplaceTempView(name)
+
+    def take_in(self, name: str, frame: Any) -> None:
+        """Copy a frame of the user's session, which ours cannot name."""
+        path = str(self.folder / f"{name}-copied")
+        frame.write.mode("overwrite").parquet(path)
+        self.session.read.parquet(path).createOrReplaceTempView(name)
+
+    def put(self, name: str, rows: Any) -> None:
+        self.session.createDataFrame(rows).createOrReplaceTempView(name)
+
+    def value(self, query: str) -> tuple[Any, ...] | None:
+        rows = self.session.sql(query).limit(1).collect()
+        return tuple(rows[0]) if rows else None
+
+    def fetch(self, query: str) -> Any:
+        return self.session.sql(query).toArrow()
+
+    def frame(self, query: str) -> Any:
+        return self.session.sql(query)
+
+    def limit(self) -> float:
+        return math.inf
+
+    def done(self, state: State) -> None:
+        mark = state | {"tables": self.tables, "count": self.count}
+        write_atomically(self.folder / "state.json", json.dumps(mark))
+        self.state = dict(state)
+        for frame in self.made:
+            frame.unpersist()
+        self.made.clear()
+        valid = {folder for folders in self.tables.values() for folder in folders}
+        for path in self.folder.iterdir():
+            if path.is_dir() and path.name not in valid:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def close(self, remove: bool) -> None:
+        if remove:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+# --- what a database says, in our words ---
+
+#: Words in the messages of databases, and what to do about what they say. The first that fits counts.
+_STEPS = {
+    "space left": "free some space on the disk",
+    "temp_directory_size": "free some space on the disk, or raise max_temp_directory_size",
+    "file too large": "free some space on the disk",
+    "out of memory": "raise the memory limit, or give the database a temp_directory to spill to",
+    "permission denied": "choose another file or folder, or change its mode",
+    "already closed": "open the connection again",
+    "shut down": "start a new SparkSession",
+    "no files found": "check the name and the folder",
+    "path does not exist": "check the name and the folder",
+    "does not exist": "check the name of the table, and pass the connection that knows it",
+    "could not set lock": "wait until the run that uses this file has ended, or give another file name",
+    "not a valid duckdb": "give the name of a checkpoint, or of a file that does not exist yet",
+}
+
+
+@contextmanager
+def explained(what: str, outlasts: bool) -> Iterator[None]:
+    """Say in three parts what a database has to say; ``outlasts``: levels that are done are kept in a checkpoint."""
+    try:
+        yield
+    except Exception as error:
+        module = type(error).__module__.partition(".")[0]
+        if module not in ("duckdb", "_duckdb", "pyspark", "py4j") or (error.args and isinstance(error.args[0], Message)):
+            raise
+        text = str(error)
+        step = next((step for words, step in _STEPS.items() if words in text.lower()), "see what it says")
+        later = "; the same call then goes on from the last level that was done" if outlasts else ""
+        kind = OSError if isinstance(error, OSError) or step.startswith(("free", "choose")) else ValueError
+        first = " ".join(text.partition("JVM stacktrace")[0].split())
+        raise kind(explain(f"{what}: {first:.300}", "a database that can be read and written", step + later)) from error

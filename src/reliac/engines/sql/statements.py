@@ -1,0 +1,246 @@
+"""Every statement of a level, in the SQL that DuckDB and Spark share; each says what its table holds.
+
+Clusters go by their first object. Two tables go from one level to the next, and a third one grows:
+
+* ``edges(p, q, d, ...)``: two clusters, p < q, and their distance d, NULL where they are not nearer than pairs without an
+  edge. Beside it what the next distances follow from: ``s`` and ``c``, the sum (or largest) of the listed distances
+  between the two and how many there are; for the smallest distance ``i`` and ``j`` instead, its objects in p and in q.
+* ``clusters(i, n)``: the weight of every cluster that has an edge; only where distances depend on it.
+* ``links(p, q, distance, level)``: the result, for the smallest distance with ``i`` and ``j``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...algorithm.criteria import Criterion
+from ...input.options import Stop
+
+
+class Form(NamedTuple):
+    """What statements depend on: the criterion, what missing pairs mean, the share of links, and where to stop."""
+
+    criterion: Criterion
+    far: float | None  # the distance of missing pairs, infinite where distances are only compared; None: they are ignored
+    alpha: float
+    stop: Stop
+
+    @property
+    def smallest(self) -> bool:
+        """Whether the smallest distance counts: then edges carry their two objects."""
+        return self.criterion.reduction is np.minimum
+
+    @property
+    def weighed(self) -> bool:
+        """Whether distances depend on the weights of clusters."""
+        return not self.smallest and (self.far is not None or self.criterion.equal_parts)
+
+    @property
+    def columns(self) -> str:
+        """What edges carry besides their ends and distance."""
+        return "i, j" if self.smallest else "s, c"
+
+
+def number(value: float) -> str:
+    """Return a float that both read back to the same bits."""
+    return f"CAST('{'Infinity' if math.isinf(value) else repr(float(value))}' AS DOUBLE)"
+
+
+# --- one level ---
+
+#: One row: how many edges are left.
+LEFT = "SELECT count(*) FROM edges"
+
+
+
+def nearest(form: Form) -> str:
+    """``nearest(i, d)``: the distance of every cluster's nearest.
+
+    A cluster without one can never be joined (a join comes no closer), so it is left out, and later its edges with it;
+    the same goes for the distance cap, unless links beyond it are counted among those of which a share is taken.
+    """
+    most = form.stop.max_distance if form.alpha in (0.0, 1.0) else math.inf
+    return f"""
+        SELECT i, min(d) AS d FROM (SELECT p AS i, d FROM edges UNION ALL SELECT q AS i, d FROM edges) AS ends
+        GROUP BY i HAVING min(d) <= {number(most)}"""
+
+
+def reliable(form: Form) -> str:
+    """``reliable(p, q, d)``: edges as long as the nearest of both their ends."""
+    more = ", e.i, e.j" if form.smallest else ""
+    return f"""
+        SELECT e.p, e.q, e.d{more} FROM edges AS e
+        JOIN nearest AS a ON e.p = a.i AND e.d = a.d JOIN nearest AS b ON e.q = b.i AND e.d = b.d"""
+
+
+#: ``ends(i)``: both clusters of every link that is taken.
+ENDS = "SELECT p AS i FROM taken UNION ALL SELECT q AS i FROM taken"
+
+#: One row: how many links are taken, and how many clusters they join; fewer than two a link where links are tied.
+COUNTS = f"SELECT CAST(count(*) / 2 AS BIGINT), count(DISTINCT i) FROM ({ENDS}) AS ends"
+
+#: One row: how many links are reliable, and how many clusters have a nearest.
+SHARE_OF = "SELECT (SELECT count(*) FROM reliable), (SELECT count(*) FROM nearest)"
+
+
+#: ``taken(p, q, d)``: the smallest reliable link, ties to the smallest pair.
+SMALLEST_ONE = "SELECT * FROM reliable ORDER BY d, p, q LIMIT 1"
+
+
+def length_of(place: int) -> str:
+    """One row: the distance of the reliable link at this place, counted from 0, if they are sorted."""
+    return f"SELECT d FROM reliable ORDER BY d LIMIT 1 OFFSET {place}"
+
+
+def up_to(longest: float) -> str:
+    """``taken(p, q, d)``: the reliable links up to a distance."""
+    return f"SELECT * FROM reliable WHERE d <= {number(longest)}"
+
+
+#: ``crowded(i)``: clusters with several links.
+CROWDED = f"SELECT i FROM ({ENDS}) AS ends GROUP BY i HAVING count(*) > 1"
+
+
+def links_of(crowded: bool) -> str:
+    """Links taken of which an end is crowded, or none is: groups of three and more, or pairs."""
+    return f"""
+        SELECT t.* FROM taken AS t LEFT JOIN crowded AS a ON t.p = a.i LEFT JOIN crowded AS b ON t.q = b.i
+        WHERE {"" if crowded else "NOT "}(a.i IS NOT NULL OR b.i IS NOT NULL)"""
+
+
+#: One row: how many links are tied, and how many are not.
+TIES = "SELECT (SELECT count(*) FROM tied), (SELECT count(*) FROM taken)"
+
+#: ``moved(i, g)`` of pairs: the second cluster becomes part of the first.
+MOVED = "SELECT q AS i, p AS g FROM taken"
+
+
+def first_links(count: int) -> str:
+    """``taken(p, q, d)``: the smallest of its links, ties to the smallest pairs: those that lead to n_clusters."""
+    return f"SELECT * FROM taken ORDER BY d, p, q LIMIT {count}"
+
+
+def links(form: Form, level: int) -> str:
+    """Rows of ``links``: the links of this level."""
+    more = ", i, j" if form.smallest else ""
+    return f"SELECT p, q, d AS distance, CAST({level} AS BIGINT) AS level{more} FROM taken"
+
+
+def joined(form: Form) -> str:
+    """``joined(i, g, n)``: what becomes of every cluster that has a nearest, and what that weighs.
+
+    Where parts count alike also ``f``, what the sums of a part are multiplied by.
+    """
+    if not form.weighed:
+        return "SELECT x.i, coalesce(m.g, x.i) AS g FROM nearest AS x LEFT JOIN moved AS m ON x.i = m.i"
+    if form.criterion.equal_parts:
+        return """
+            SELECT x.i, coalesce(m.g, x.i) AS g, coalesce(s.f, 1) AS f, coalesce(s.n, c.n) AS n
+            FROM nearest AS x JOIN clusters AS c ON x.i = c.i LEFT JOIN moved AS m ON x.i = m.i
+            LEFT JOIN shares AS s ON x.i = s.i"""
+    return """
+        SELECT i, g, sum(n) OVER (PARTITION BY g) AS n FROM (
+            SELECT x.i, coalesce(m.g, x.i) AS g, c.n
+            FROM nearest AS x JOIN clusters AS c ON x.i = c.i LEFT JOIN moved AS m ON x.i = m.i) AS parts"""
+
+
+#: The parts of every group, group after group, with their weights: from them ``shares(i, f, n)`` is computed.
+PARTS = """
+    SELECT c.i, coalesce(m.g, c.i) AS g, c.n FROM clusters AS c LEFT JOIN moved AS m ON c.i = m.i
+    WHERE m.i IS NOT NULL OR c.i IN (SELECT g FROM moved) ORDER BY 2, 1"""
+
+#: ``clusters(i, n)`` of the next level.
+NEXT_CLUSTERS = "SELECT g AS i, min(n) AS n FROM joined GROUP BY g"
+
+
+def next_edges(form: Form) -> str:
+    """``edges`` of the next level: what lies between two clusters now is put together."""
+    if form.smallest:
+        return _nearest_objects(f"""
+            SELECT least(a.g, b.g) AS p, greatest(a.g, b.g) AS q, d,
+                   CASE WHEN a.g < b.g THEN e.i ELSE e.j END AS i, CASE WHEN a.g < b.g THEN e.j ELSE e.i END AS j
+            {_BETWEEN}""")
+    reduction = "max" if form.criterion.reduction is np.maximum else "sum"
+    factor = " * (a.f * b.f)" if form.criterion.equal_parts else ""
+    weight = ", min(a.n * b.n) AS w" if form.weighed else ""
+    return with_distances(
+        form,
+        f"""
+            SELECT least(a.g, b.g) AS p, greatest(a.g, b.g) AS q, {reduction}(e.s{factor}) AS s,
+                   sum(e.c{factor}) AS c{weight}
+            {_BETWEEN} GROUP BY least(a.g, b.g), greatest(a.g, b.g)""",
+    )
+
+
+#: Edges between clusters that are still two.
+_BETWEEN = "FROM edges AS e JOIN joined AS a ON e.p = a.i JOIN joined AS b ON e.q = b.i WHERE a.g <> b.g"
+
+
+def _nearest_objects(edges: str) -> str:
+    """Keep of parallel edges the smallest, ties to the smallest objects."""
+    return f"""
+        SELECT p, q, d, i, j FROM (
+            SELECT p, q, d, i, j, row_number() OVER (PARTITION BY p, q ORDER BY d, i, j) AS place FROM ({edges}) AS f
+        ) AS ranked WHERE place = 1"""
+
+
+def with_distances(form: Form, edges: str) -> str:
+    """Add the distance d to edges with s, c and, where it depends on weights, the product w of the two weights.
+
+    Sums, and M for missing pairs: (s + M (w - c)) / w if that is below M. Largest: all pairs must be listed.
+    """
+    if form.criterion.reduction is np.maximum:
+        distance = "s" if form.far is None else "CASE WHEN c >= w THEN s END"
+    elif form.far is None:
+        distance = "s / c"
+    else:
+        far = number(form.far)
+        edges = f"SELECT p, q, s, c, (s + {far} * (w - c)) / w AS mean FROM ({edges}) AS summed"
+        distance = f"CASE WHEN mean < {far} THEN mean END"
+    return f"SELECT p, q, s, c, {distance} AS d FROM ({edges}) AS reduced"
+
+
+# --- groups of three and more, where they are too many to be fetched: the smallest link of every group, in rounds ---
+
+#: ``groups(i, g)``: at the start every cluster with tied links is a group of its own.
+FIRST_GROUPS = "SELECT DISTINCT i, i AS g FROM (SELECT p AS i FROM tied UNION ALL SELECT q AS i FROM tied) AS ends"
+
+#: ``hooks(g, h, p, q)``: of every group its smallest link to another one, h. All links of a group are equally long.
+HOOKS = """
+    SELECT g, h, p, q FROM (
+        SELECT g, h, p, q, row_number() OVER (PARTITION BY g ORDER BY p, q) AS place FROM (
+            SELECT a.g AS g, b.g AS h, t.p, t.q FROM tied AS t JOIN groups AS a ON t.p = a.i JOIN groups AS b ON t.q = b.i
+            WHERE a.g <> b.g
+            UNION ALL
+            SELECT b.g AS g, a.g AS h, t.p, t.q FROM tied AS t JOIN groups AS a ON t.p = a.i JOIN groups AS b ON t.q = b.i
+            WHERE a.g <> b.g) AS leaving) AS ranked
+    WHERE place = 1"""
+
+#: ``tree(p, q)``: pairs of clusters whose links join groups; they are a spanning tree of each group in the end.
+JOINING = "SELECT DISTINCT p, q FROM hooks"
+
+#: ``heads(g, h)``: where every group goes; of two that go to each other the smaller one stays.
+HEADS = """
+    SELECT x.g, CASE WHEN y.h = x.g AND x.g < y.g THEN x.g ELSE x.h END AS h
+    FROM hooks AS x JOIN hooks AS y ON x.h = y.g"""
+
+#: ``heads(g, h)``: the same, but twice as far along the way.
+FARTHER = "SELECT x.g, y.h FROM heads AS x JOIN heads AS y ON x.h = y.g"
+
+#: One row: how many groups have not arrived.
+ON_THE_WAY = "SELECT count(*) FROM heads AS x JOIN heads AS y ON x.h = y.g WHERE x.h <> y.h"
+
+#: ``groups(i, g)`` after a round.
+NEXT_GROUPS = "SELECT x.i, coalesce(y.h, x.g) AS g FROM groups AS x LEFT JOIN heads AS y ON x.g = y.g"
+
+#: ``groups(i, g)`` in the end: a group goes by its first cluster.
+FIRST_OF_GROUPS = "SELECT i, min(i) OVER (PARTITION BY g) AS g FROM groups"
+
+#: Rows of ``moved``: clusters of these groups that get another name.
+MOVED_BY_GROUPS = "SELECT i, g FROM groups WHERE i <> g"
+
+#: The tied links that join.
+LINKS_OF_TREE = "SELECT t.* FROM tied AS t JOIN tree AS x ON t.p = x.p AND t.q = x.q"
