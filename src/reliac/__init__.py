@@ -23,6 +23,7 @@ _HOMES = {
     "load": "api",
     "warmup": "api",
     "ClusterTree": "tree.clustertree",
+    "TreeTable": "tree.treetable",
     "GroupTrees": "run.groups",
     "DatasetError": "errors",
     "Interrupted": "errors",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from .run.groups import GroupTrees as GroupTrees
     from .run.history import Progress as Progress
     from .tree.clustertree import ClusterTree as ClusterTree
+    from .tree.treetable import TreeTable as TreeTable
 
 
 def __getattr__(name: str) -> Any:

@@ -235,7 +235,8 @@ def cluster_edges(
     Parameters
     ----------
     source : an edge table: a tuple of three arrays (a, b, distance) or a list of such triples, a pandas or polars
-        frame, an Arrow table, the path of a Parquet or CSV file; or a square scipy sparse matrix, or a networkx graph.
+        frame, an Arrow table or dataset, the path of a Parquet or CSV file or a pattern of such paths, a DuckDB
+        relation, a Spark frame, the name of a table; or a square scipy sparse matrix, or a networkx graph.
         Objects go by numbers or any labels.
         Both directions of an edge may be given. An edge of distance 0 is an edge.
     criterion : "single", "complete", "average" or "weighted".
@@ -250,8 +251,17 @@ def cluster_edges(
     duplicates : what to do with two different distances of one pair: "error", or take "min", "max" or "mean".
     join_components : join what is left at the end at distance M (or the largest edge), so that there is one root.
     must_link, cannot_link : pairs of objects, by their labels, that are together from the beginning, or never.
-    alpha, n_clusters, max_level, max_distance, weights, tie_tolerance, max_size, engine, n_jobs, progress, checkpoint :
+    engine : "auto", "graph" (in memory), "sql" (in a database, docs/sql.md), or as in :func:`cluster`. "auto" takes a
+        database for edges that live in one, and for those that would not fit into memory.
+    connection : a DuckDB connection, a SparkSession, or the address of a Spark master; without one DuckDB is started
+        in this process where it is needed.
+    checkpoint : as in :func:`cluster`; in a database a DuckDB file, or a folder that all Spark workers can reach.
+    alpha, n_clusters, max_level, max_distance, weights, tie_tolerance, max_size, n_jobs, progress :
         as in :func:`cluster`.
+
+    Returns
+    -------
+    ClusterTree, or a TreeTable where the edges are in a database and a tree would not fit into memory.
 
     Examples
     --------
@@ -265,7 +275,8 @@ def cluster_edges(
     """
     place = place_of(source, connection, engine)
     if place:
-        refuse_in_database(weights=weights, tie_tolerance=tie_tolerance or None, join_components=join_components or None)
+        constraints = {"must_link": must_link, "cannot_link": cannot_link, "max_size": max_size}
+        refuse_in_database(weights=weights, tie_tolerance=tie_tolerance, join_components=join_components, **constraints)
         wanted = Wanted(
             *(criterion, missing, columns, objects, similarity, duplicates),
             *(alpha, n_clusters, max_level, max_distance),

@@ -148,7 +148,7 @@ def imported_by_clustering():
     "heavy",
     [
         *("numba", "sklearn", "pandas", "matplotlib", "polars", "networkx", "urllib.request"),
-        *("pooch", "requests", "jinja2", "pyarrow"),
+        *("pooch", "requests", "jinja2", "pyarrow", "duckdb", "pyspark"),
     ],
 )
 def test_importing_and_clustering_does_not_import(heavy):

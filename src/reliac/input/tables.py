@@ -97,7 +97,7 @@ def place_of(source: Any, connection: Any, engine: str) -> Place | None:
 def refuse_in_database(**options: Any) -> None:
     """Refuse options that statements do not know."""
     for name, value in options.items():
-        if value is not None:
+        if value is not None and value is not False and not (isinstance(value, float) and value == 0.0):
             raise ValueError(
                 explain(
                     f"{name} for an edge table in a database: its statements do not know it",
@@ -178,8 +178,10 @@ def into_memory(source: Any, connection: Any) -> Any:
     """Return an edge table that lives elsewhere, or in several files, as an Arrow table; others as they are."""
     if isinstance(source, str) and connection is not None and not is_path(source):
         parts = [part.replace('"', '""') for part in source.split(".")]
-        source = connection.table(source) if is_spark(connection) else connection.sql(
-            "SELECT * FROM " + ".".join(f'"{part}"' for part in parts)
+        source = (
+            connection.table(source)
+            if is_spark(connection)
+            else connection.sql("SELECT * FROM " + ".".join(f'"{part}"' for part in parts))
         )
     if is_spark(source):
         return source.toArrow()

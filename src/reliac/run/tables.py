@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,7 +143,7 @@ class TableRun:
         plan = plan._replace(**self._list_objects(connection))
         stops = [str(stop) for stop in (wanted.n_clusters, wanted.max_level, wanted.max_distance)]
         options = [wanted.criterion.name, wanted.alpha, *plan, *stops]
-        seen = [str(value) for value in tables.value(reading.FINGERPRINT) or ()]
+        seen = [str(value) for value in tables.value(reading.FINGERPRINT)]
         fingerprint = hashlib.sha256(json.dumps([options, seen]).encode()).hexdigest()
         if self.state and self.state["fingerprint"] != fingerprint:
             raise ValueError(

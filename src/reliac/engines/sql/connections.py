@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...errors import Message, explain, need
+from ...errors import explain, need
 from ...files import write_atomically
 
 #: What a run writes down with its tables.
@@ -49,8 +49,8 @@ class Tables(Protocol):
     def put(self, name: str, rows: Any) -> None:
         """Make a table for this level of an Arrow table."""
 
-    def value(self, query: str) -> tuple[Any, ...] | None:
-        """Return the first row of a query."""
+    def value(self, query: str) -> tuple[Any, ...]:
+        """Return the first row of a query; nothing if it has none."""
 
     def fetch(self, query: str) -> Any:
         """Return all rows of a query as an Arrow table."""
@@ -86,41 +86,52 @@ class DuckDB:
         self.sql.execute("BEGIN")
 
     def quote(self, name: str) -> str:
+        """Put a name between double quotes."""
         return '"' + name.replace('"', '""') + '"'
 
     def make(self, name: str, query: str) -> None:
+        """A temporary table."""
         self.sql.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
     def show(self, name: str, query: str) -> None:
+        """A temporary view."""
         self.sql.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
     def keep(self, name: str, query: str) -> None:
+        """A table of the attached database."""
         self.sql.execute(f"CREATE OR REPLACE TABLE {self.database}.{name} AS {query}")
 
     def append(self, name: str, query: str) -> None:
+        """An insertion."""
         self.sql.execute(f"INSERT INTO {self.database}.{name} {query}")
 
     def put(self, name: str, rows: Any) -> None:
+        """Arrow tables are read where they are."""
         self.sql.register("incoming_rows", rows)
         self.make(name, "SELECT * FROM incoming_rows")
         self.sql.unregister("incoming_rows")
 
-    def value(self, query: str) -> tuple[Any, ...] | None:
+    def value(self, query: str) -> tuple[Any, ...]:
+        """See :class:`Tables`."""
         rows: list[tuple[Any, ...]] = self.sql.execute(query).fetchall()
-        return rows[0] if rows else None
+        return rows[0] if rows else ()
 
     def fetch(self, query: str) -> Any:
+        """See :class:`Tables`."""
         return self.frame(query).to_arrow_table()
 
     def frame(self, query: str) -> Any:
+        """A relation."""
         return self.sql.sql(query)
 
     def limit(self) -> float:
+        """The setting ``memory_limit``."""
         text = str(self.value("SELECT current_setting('memory_limit')")[0])
         size, unit = text.split()
         return float(size) * 2.0 ** {"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[unit]
 
     def done(self, state: State) -> None:
+        """Commit."""
         self.sql.execute("DELETE FROM state")
         self.sql.execute("INSERT INTO state VALUES (?)", [json.dumps(state)])
         self.sql.execute("COMMIT")
@@ -128,6 +139,7 @@ class DuckDB:
         self.sql.execute("BEGIN")
 
     def close(self, remove: bool) -> None:
+        """Detach the database."""
         with suppress(need("duckdb", "sql").Error):  # a connection that is closed has left already
             self.sql.execute("ROLLBACK")
             self.sql.execute(f"USE {self.quote(self.home)}")
@@ -139,7 +151,7 @@ class DuckDB:
 
 
 class Spark:
-    """Tables as Parquet folders that every worker can reach; those of a level are only computed when they are asked for.
+    """Tables as Parquet folders that every worker can reach; those of one level are computed when they are read.
 
     A worker that dies loses computed rows, and Spark computes them again from the folders of the level before.
     """
@@ -147,14 +159,14 @@ class Spark:
     name = "Spark"
 
     def __init__(self, session: Any, path: Path | None) -> None:
-        self.own = path is None
-        self.folder = Path(tempfile.mkdtemp(prefix="reliac-")) if path is None else path
-        self.folder.mkdir(exist_ok=True)
+        self.folder: Path | None = path
+        self.place = Path(tempfile.mkdtemp(prefix="reliac-")) if path is None else path
+        self.place.mkdir(exist_ok=True)
         self.session = session.newSession()  # its settings and the names of tables are ours
         parts = max(2, session.sparkContext.defaultParallelism)
         self.session.conf.set("spark.sql.shuffle.partitions", str(parts))
         self.made: list[Any] = []
-        mark = self.folder / "state.json"
+        mark = self.place / "state.json"
         self.state: State = json.loads(mark.read_text()) if mark.exists() else {}
         self.tables: dict[str, list[str]] = self.state.pop("tables", {})
         self.count = self.state.pop("count", 0)
@@ -162,70 +174,82 @@ class Spark:
             self._show(name)
 
     def quote(self, name: str) -> str:
+        """Put a name between backticks."""
         return "`" + name.replace("`", "``") + "`"
 
     def make(self, name: str, query: str) -> None:
+        """A view that is computed when it is first read, and then remembered."""
         self.made.append(self.session.sql(query).persist())
         self.made[-1].createOrReplaceTempView(name)
 
     def show(self, name: str, query: str) -> None:
+        """A view."""
         self.session.sql(query).createOrReplaceTempView(name)
 
     def keep(self, name: str, query: str) -> None:
+        """A new folder; the one before stays until the level is done."""
         self.tables[name] = [self._write(name, query)]
         self._show(name)
 
     def append(self, name: str, query: str) -> None:
+        """One more folder of the table."""
         self.tables[name] = [*self.tables[name], self._write(name, query)]
         self._show(name)
 
     def _write(self, name: str, query: str) -> str:
         self.count += 1
         folder = f"{name}-{self.count}"
-        self.session.sql(query).write.mode("overwrite").parquet(str(self.folder / folder))
+        self.session.sql(query).write.mode("overwrite").parquet(str(self.place / folder))
         return folder
 
     def _show(self, name: str) -> None:
-        paths = [str(self.folder / folder) for folder in self.tables[name]]
+        paths = [str(self.place / folder) for folder in self.tables[name]]
         self.session.read.parquet(*paths).createOrReplaceTempView(name)
 
     def take_in(self, name: str, frame: Any) -> None:
         """Copy a frame of the user's session, which ours cannot name."""
-        path = str(self.folder / f"{name}-copied")
+        path = str(self.place / f"{name}-copied")
         frame.write.mode("overwrite").parquet(path)
         self.session.read.parquet(path).createOrReplaceTempView(name)
 
     def put(self, name: str, rows: Any) -> None:
+        """A view of rows that the driver holds."""
         self.session.createDataFrame(rows).createOrReplaceTempView(name)
 
-    def value(self, query: str) -> tuple[Any, ...] | None:
+    def value(self, query: str) -> tuple[Any, ...]:
+        """See :class:`Tables`."""
         rows = self.session.sql(query).limit(1).collect()
-        return tuple(rows[0]) if rows else None
+        return tuple(rows[0]) if rows else ()
 
     def fetch(self, query: str) -> Any:
+        """See :class:`Tables`."""
         return self.session.sql(query).toArrow()
 
     def frame(self, query: str) -> Any:
+        """A DataFrame."""
         return self.session.sql(query)
 
     def limit(self) -> float:
+        """Nobody said: what the driver may fetch follows from its free memory."""
         return math.inf
 
     def done(self, state: State) -> None:
+        """Write the mark, and remove folders that it does not name."""
         mark = state | {"tables": self.tables, "count": self.count}
-        write_atomically(self.folder / "state.json", json.dumps(mark))
+        write_atomically(self.place / "state.json", json.dumps(mark))
         self.state = dict(state)
         for frame in self.made:
             frame.unpersist()
         self.made.clear()
         valid = {folder for folders in self.tables.values() for folder in folders}
-        for path in self.folder.iterdir():
+        for path in self.place.iterdir():
             if path.is_dir() and path.name not in valid:
                 shutil.rmtree(path, ignore_errors=True)
 
     def close(self, remove: bool) -> None:
+        """Remove the folder, if it is not needed."""
         if remove:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(self.place, ignore_errors=True)
 
 
 # --- what a database says, in our words ---
@@ -254,7 +278,7 @@ def explained(what: str, outlasts: bool) -> Iterator[None]:
         yield
     except Exception as error:
         module = type(error).__module__.partition(".")[0]
-        if module not in ("duckdb", "_duckdb", "pyspark", "py4j") or (error.args and isinstance(error.args[0], Message)):
+        if module not in ("duckdb", "_duckdb", "pyspark", "py4j"):
             raise
         text = str(error)
         step = next((step for words, step in _STEPS.items() if words in text.lower()), "see what it says")

@@ -62,7 +62,7 @@ def start_spark(master: str) -> Any:
 
 
 def open_table(tables: Tables, name: str, source: Any, connection: Any, pick: Pick) -> None:
-    """Make a table of some columns of whatever the user has: files, a table or frame of the database, an Arrow table."""
+    """Make a table of some columns of what the user has: files, a table or frame of the database, an Arrow table."""
     if isinstance(tables, Spark):
         _open_in_spark(tables, name, source, connection, pick)
     elif isinstance(tables, DuckDB):

@@ -2,8 +2,8 @@
 
 Clusters go by their first object. Two tables go from one level to the next, and a third one grows:
 
-* ``edges(p, q, d, ...)``: two clusters, p < q, and their distance d, NULL where they are not nearer than pairs without an
-  edge. Beside it what the next distances follow from: ``s`` and ``c``, the sum (or largest) of the listed distances
+* ``edges(p, q, d, ...)``: two clusters, p < q, and their distance d, NULL where they are not nearer than pairs without
+  an edge. Beside it what the next distances follow from: ``s`` and ``c``, the sum (or largest) of the listed distances
   between the two and how many there are; for the smallest distance ``i`` and ``j`` instead, its objects in p and in q.
 * ``clusters(i, n)``: the weight of every cluster that has an edge; only where distances depend on it.
 * ``links(p, q, distance, level)``: the result, for the smallest distance with ``i`` and ``j``.
@@ -24,7 +24,9 @@ class Form(NamedTuple):
     """What statements depend on: the criterion, what missing pairs mean, the share of links, and where to stop."""
 
     criterion: Criterion
-    far: float | None  # the distance of missing pairs, infinite where distances are only compared; None: they are ignored
+    far: (
+        float | None
+    )  # the distance of missing pairs, infinite where distances are only compared; None: they are ignored
     alpha: float
     stop: Stop
 
@@ -53,7 +55,6 @@ def number(value: float) -> str:
 
 #: One row: how many edges are left.
 LEFT = "SELECT count(*) FROM edges"
-
 
 
 def nearest(form: Form) -> str:
@@ -208,16 +209,19 @@ def with_distances(form: Form, edges: str) -> str:
 #: ``groups(i, g)``: at the start every cluster with tied links is a group of its own.
 FIRST_GROUPS = "SELECT DISTINCT i, i AS g FROM (SELECT p AS i FROM tied UNION ALL SELECT q AS i FROM tied) AS ends"
 
+#: Both directions of every tied link that leaves its group: from group g to h.
+LEAVING = " UNION ALL ".join(
+    f"""
+    SELECT {g}.g AS g, {h}.g AS h, t.p, t.q
+    FROM tied AS t JOIN groups AS a ON t.p = a.i JOIN groups AS b ON t.q = b.i WHERE a.g <> b.g"""
+    for g, h in ("ab", "ba")
+)
+
 #: ``hooks(g, h, p, q)``: of every group its smallest link to another one, h. All links of a group are equally long.
-HOOKS = """
+HOOKS = f"""
     SELECT g, h, p, q FROM (
-        SELECT g, h, p, q, row_number() OVER (PARTITION BY g ORDER BY p, q) AS place FROM (
-            SELECT a.g AS g, b.g AS h, t.p, t.q FROM tied AS t JOIN groups AS a ON t.p = a.i JOIN groups AS b ON t.q = b.i
-            WHERE a.g <> b.g
-            UNION ALL
-            SELECT b.g AS g, a.g AS h, t.p, t.q FROM tied AS t JOIN groups AS a ON t.p = a.i JOIN groups AS b ON t.q = b.i
-            WHERE a.g <> b.g) AS leaving) AS ranked
-    WHERE place = 1"""
+        SELECT g, h, p, q, row_number() OVER (PARTITION BY g ORDER BY p, q) AS place FROM ({LEAVING}) AS leaving
+    ) AS ranked WHERE place = 1"""
 
 #: ``tree(p, q)``: pairs of clusters whose links join groups; they are a spanning tree of each group in the end.
 JOINING = "SELECT DISTINCT p, q FROM hooks"
