@@ -152,10 +152,10 @@ def test_what_a_database_cannot_do_is_said_in_three_parts(tmp_path: Path, monkey
     calls: list[tuple[Any, dict[str, Any], str]] = [
         (TABLE, {"connection": closed}, "Next: open the connection again"),
         ("nobody", {"connection": duckdb.connect()}, "Next: check the name of the table"),
-        ("nobody", {}, "no connection is given"),
+        ("nobody", {"engine": "sql"}, "the extensions .parquet"),
         (tmp_path / "none.parquet", {"engine": "sql"}, "There is no file"),
         (str(tmp_path / "*.parquet"), {}, "There is no file"),
-        (tmp_path, {"engine": "sql"}, "is a folder"),
+        (tmp_path, {"engine": "sql"}, "the extensions"),
         (TABLE, {"connection": 3}, "connection of type int"),
         (TABLE, {"engine": "sql", "weights": [1.0] * 5}, "weights for an edge table in a database"),
         (TABLE, {"engine": "sql", "tie_tolerance": 0.1}, "tie_tolerance"),

@@ -53,7 +53,9 @@ def cluster_asked_edges(asked: Asked, stream: BinaryIO, options: dict[str, Any])
     if objects is not None and objects.names is not None:
         source = (source[0].astype(np.str_), source[1].astype(np.str_), source[2])
         options = {**options, "objects": objects.names, "weights": objects.weights}
-    return cluster_edges(source, **options), objects
+    tree = cluster_edges(source, **options)
+    assert isinstance(tree, ClusterTree)
+    return tree, objects
 
 
 def _objects(asked: Asked) -> Table | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import amount, explain, need, option
 from ..machine import free_memory
+from .edgefiles import ARROW, PARQUET, TEXT, read_edge_file
 from .edges import ENDS, VALUES, read_edges
 from .misreadings import is_graph
 from .numbers import is_sparse
@@ -20,10 +21,6 @@ BYTES_A_ROW = 250
 
 #: Tables that need more than this share of the free memory go to a database.
 SHARE = 0.5
-
-#: How names of files end that are read as edge tables; of text files a row has about so many bytes.
-FILES = (".parquet", ".pq", ".csv", ".tsv")
-BYTES_OF_TEXT = 20
 
 
 class Place(NamedTuple):
@@ -53,9 +50,14 @@ def is_master(connection: object) -> bool:
 
 def is_path(source: object) -> bool:
     """Tell whether this names files, and no table."""
-    if isinstance(source, os.PathLike):
-        return True
-    return isinstance(source, str) and (source.lower().endswith(FILES) or has_magic(source) or os.sep in source)
+    if not isinstance(source, str):
+        return isinstance(source, os.PathLike)
+    return source.lower().endswith((*PARQUET, *ARROW, *TEXT)) or has_magic(source) or os.sep in source
+
+
+def is_parquet(source: object) -> bool:
+    """Tell whether this names Parquet files, which databases read by themselves."""
+    return is_path(source) and (os.fspath(source).lower().endswith(PARQUET) or has_magic(os.fspath(source)))  # type: ignore[call-overload]
 
 
 def _module(thing: object) -> str:
@@ -70,14 +72,6 @@ def place_of(source: Any, connection: Any, engine: str) -> Place | None:
                 f"connection of type {type(connection).__name__}",
                 "a DuckDB connection, a SparkSession, or the address of a Spark master such as 'local[2]'",
                 "leave it out: DuckDB is then started here",
-            )
-        )
-    if isinstance(source, str) and connection is None and not is_path(source):
-        raise ValueError(
-            explain(
-                f"{source!r:.100} names no file that is known as an edge table, and no connection is given",
-                "a .parquet, .csv or .tsv file, a pattern of such names, or a table with its connection",
-                f"convert the file, or pass {option('connection', '...')} with the connection that knows the table",
             )
         )
     if engine not in ("auto", "sql"):
@@ -109,11 +103,13 @@ def refuse_in_database(**options: Any) -> None:
 
 def count_rows(source: Any) -> int:
     """Return the number of rows of an edge table, or about so many; 0 if that is known only when it is read."""
-    if is_path(source):
-        paths = find_files(source)
-        if paths[0].lower().endswith((".csv", ".tsv")):
-            return sum(map(os.path.getsize, paths)) // BYTES_OF_TEXT
-        return int(need("pyarrow.dataset", "sql").dataset(paths, format="parquet").count_rows())
+    if isinstance(source, (str, os.PathLike)):
+        if not is_parquet(source):
+            return 0
+        try:
+            return int(need("pyarrow.dataset", "sql").dataset(find_files(source), format="parquet").count_rows())
+        except ValueError:  # damaged, which whoever reads it explains; Arrow's errors are of this kind
+            return 0
     if hasattr(source, "count_rows"):
         return int(source.count_rows())
     if is_sparse(source):
@@ -159,6 +155,8 @@ def pick_columns(titles: Sequence[str], columns: Sequence[str] | None, similarit
 def as_arrow(source: Any, columns: Sequence[str] | None, similarity: bool) -> Any:
     """Return an edge table in memory as something that databases read: an Arrow table, a dataset or a stream."""
     arrow = need("pyarrow", "sql")
+    if isinstance(source, (str, os.PathLike)):
+        return read_edge_file(source, (columns or ENDS)[:2])
     if hasattr(source, "count_rows") or isinstance(source, arrow.Table):
         return source
     if hasattr(source, "columns") and hasattr(source, "__arrow_c_stream__"):  # pandas, polars

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ..errors import explain, option
 from ..input.problem import Problem
 from ..tree.clustertree import ClusterTree
+from ..tree.treetable import TreeTable
 
 
-def check_reached(tree: ClusterTree, n_clusters: int | None) -> None:
+def check_reached(tree: ClusterTree | TreeTable, n_clusters: int | None) -> None:
     """Refuse a number of clusters that a complete run has not come down to, and say how many there are."""
     if n_clusters is None or tree.n_clusters <= n_clusters:
         return

@@ -20,19 +20,20 @@ from ..engines.sql.levels import Run
 from ..engines.sql.opening import open_database, open_table
 from ..engines.sql.reading import Reading
 from ..engines.sql.statements import Form
-from ..errors import Interrupted, explain, known_name, need, option
+from ..errors import Interrupted, explain, known_name, need
 from ..files import check_target, path_of
 from ..input.edges import DUPLICATES, check_missing
 from ..input.graph import check_far, refuse_points
 from ..input.options import check_number, check_stop
 from ..input.overflow import check_sums
-from ..input.tables import Place, as_arrow, is_duckdb, is_path, is_spark, pick_columns
+from ..input.tables import Place, as_arrow, is_duckdb, is_parquet, is_path, is_spark, pick_columns
 from ..tree.clustertree import ClusterTree
 from ..tree.treetable import TreeTable, tree_of_links
 from .history import History, Progress
 from .locking import Lock
 from .outlook import Outlook
 from .progress import make_reporter
+from .reaching import check_reached
 
 
 class Wanted(NamedTuple):
@@ -120,7 +121,9 @@ class TableRun:
             if not self.state.get("begun"):
                 raise
             raise Interrupted(self._tree()) from None
-        return self._result()
+        result = self._result()
+        check_reached(result, self.wanted.n_clusters)
+        return result
 
     @property
     def state(self) -> State:
@@ -132,7 +135,8 @@ class TableRun:
     def _open(self, source: Any, connection: Any) -> None:
         """Open the edge table; read it, or compare it with the one that an earlier run has read."""
         tables, wanted = self.tables, self.wanted
-        if not (is_path(source) or isinstance(source, str) or is_duckdb(source) or is_spark(source)):
+        table = isinstance(source, str) and connection is not None and not is_path(source)
+        if not (table or is_parquet(source) or is_duckdb(source) or is_spark(source)):
             source = as_arrow(source, wanted.columns, wanted.similarity)
 
         def pick(titles: Sequence[str]) -> dict[str, str]:
@@ -230,22 +234,8 @@ class TableRun:
 
     # --- the end ---
 
-    @property
-    def _left(self) -> int:
-        return int(self.state["n_objects"] - self.state["n_links"]) - self.rest.n_links
-
     def _result(self) -> ClusterTree | TreeTable:
-        """Return the tree, or the table of links; refuse a number of clusters that was not reached."""
-        count = self.wanted.n_clusters
-        if count is not None and self._left > count:
-            raise ValueError(
-                explain(
-                    f"{option('n_clusters', count)}: the edges join the objects to {self._left} clusters, which are "
-                    "not joined by edges, or as far from each other as pairs without an edge",
-                    f"{self._left} clusters or more",
-                    f"ask for more, or give a larger {option('missing', 'M')}",
-                )
-            )
+        """Return the tree, or the table of links where that does not fit."""
         if home.tree_fits(self.tables, self.state["n_objects"]):
             return self._tree()
         if self.rest.n_links:

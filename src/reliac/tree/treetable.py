@@ -26,6 +26,8 @@ class TreeTable:
     ``p`` and ``q`` are the first objects of the two clusters that a link joins, as numbers of the table of objects.
     """
 
+    problem = None  # the data is in the database
+
     def __init__(self, tables: Tables, parameters: Mapping[str, Any], engine: str, reason: str) -> None:
         self.tables, self.parameters, self.engine, self.reason = tables, dict(parameters), engine, reason
 

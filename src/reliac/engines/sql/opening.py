@@ -74,8 +74,7 @@ def _open_in_duckdb(tables: DuckDB, name: str, source: Any, connection: Any, pic
     make = tables.show
     if is_path(source):
         paths = ", ".join("'" + path.replace("'", "''") + "'" for path in find_files(source))
-        reader = "read_csv" if os.fspath(source).lower().endswith((".csv", ".tsv")) else "read_parquet"
-        rows = f"{reader}([{paths}])"
+        rows = f"read_parquet([{paths}])"
     else:
         if isinstance(source, str):
             parts = ".".join(tables.quote(part) for part in source.split("."))
