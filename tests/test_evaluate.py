@@ -48,7 +48,7 @@ def test_the_cophenetic_correlation_is_that_of_scipy(criterion):
 @pytest.mark.parametrize(
     ("options", "rows", "message"),
     [
-        ({"n_clusters": 3}, 40, "stopped with 3 clusters"),
+        ({"n_clusters": 3}, 40, "forest of 3 trees"),
         ({}, 39, "Distances of 39 objects"),
     ],
 )

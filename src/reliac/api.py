@@ -142,8 +142,7 @@ def cluster(
         n_jobs=n_jobs,
     )
     tree = cluster_problem(problem, engine, n_jobs, progress, checkpoint)
-    if problem.constraints:
-        check_reached(tree, n_clusters)
+    check_reached(tree, n_clusters)
     return tree
 
 
@@ -308,7 +307,7 @@ def cluster_edges(
     if join_components:
         check_may_have_root(problem)
     tree = cluster_problem(problem, engine, n_jobs, progress, checkpoint)
-    if join_components and max_level is None and max_distance is None:
+    if join_components:
         return with_root(tree, graph.root_distance(problem.criterion), n_clusters or 1, alpha == 0.0)
     check_reached(tree, n_clusters)
     return tree

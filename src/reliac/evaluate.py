@@ -20,6 +20,7 @@ from .input.options import check_count, check_number
 from .input.problem import make_problem
 from .run.solve import cluster_problem
 from .tree.clustertree import ClusterTree, Order
+from .tree.cuts import how_to_join
 
 #: Options of cluster() that say how to run and not what.
 _RUN_OPTIONS = ("engine", "n_jobs", "progress", "checkpoint")
@@ -96,9 +97,9 @@ def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
     if tree.n_clusters > 1:
         raise ValueError(
             explain(
-                f"The run stopped with {tree.n_clusters} clusters: some objects never come together",
+                f"A forest of {tree.n_clusters} trees: some objects never come together",
                 "trees that end with one cluster",
-                "go on with tree.develop()",
+                how_to_join(tree),
             )
         )
     own, met = given.condensed_distances("precomputed"), tree.cophenetic()

@@ -207,7 +207,7 @@ def test_a_forest_has_no_linkage_matrix_and_the_error_says_what_to_do():
 
 def test_newick_shows_ties_as_polytomies_and_halves_distances():
     assert reliac.cluster([[0.0], [2.0], [4.0], [10.0]], "single").to_newick() == "((0:1,1:1,2:1):2,3:3);\n"
-    assert reliac.cluster([[0.0], [2.0], [9.0]], max_level=1).to_newick(lengths=False) == "2;\n(0,1);\n"
+    assert reliac.cluster([[0.0], [2.0], [9.0]], max_level=1).to_newick(lengths=False) == "(0,1);\n2;\n"
     assert reliac.cluster([[0.0]]).to_newick() == "0;\n"
 
 

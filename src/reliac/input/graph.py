@@ -21,6 +21,7 @@ from ..algorithm.criteria import CRITERIA, Criterion
 from ..errors import explain, option
 from .fingerprints import exact_fingerprint
 from .metrics import MetricLike
+from .numbers import Names
 from .objects import Objects, Vectors
 from .overflow import check_sums
 
@@ -193,16 +194,27 @@ class Graph(Objects):
         return labels
 
     def subset(self, objects: NDArray[np.intp]) -> Self:
-        """Return the edges between some objects, with their names."""
+        """Return the edges between some objects, with their names. Missing pairs stay as far as they are here."""
         number = np.full(self.n, -1, np.int32)
         number[objects] = np.arange(len(objects), dtype=np.int32)
+        names = None if self.names is None else self.names[objects]
+        far = self.largest if self.missing == "far" else self.missing
+        return replace(self.numbered(number, len(objects), names), missing=far)
+
+    def ordered_as(self, names: Names) -> Self:
+        """Return the graph with its objects in another order, further ones without an edge; as it is if some lack."""
+        place = {name: row for row, name in enumerate(names.tolist())}
+        own = np.arange(self.n).astype(np.str_) if self.names is None else self.names
+        number = np.array([place.get(name, -1) for name in own.tolist()], np.int32)
+        return self if (number < 0).any() else self.numbered(number, len(names), names)
+
+    def numbered(self, number: NDArray[np.int32], n: int, names: Names | None) -> Self:
+        """Return the graph of n objects with new numbers; an object of number -1 is left out, with its edges."""
         p, q, distance = self.edges()
         kept = np.flatnonzero((number[p] >= 0) & (number[q] >= 0))
         low, high = np.minimum(number[p[kept]], number[q[kept]]), np.maximum(number[p[kept]], number[q[kept]])
-        order = np.argsort(low.astype(np.int64) * len(objects) + high)
-        edges = low[order], high[order], distance[kept[order]]
-        starts, ends, distances = both_directions(*edges, len(objects))
-        names = None if self.names is None else self.names[objects]
+        order = np.argsort(low.astype(np.int64) * n + high)
+        starts, ends, distances = both_directions(low[order], high[order], distance[kept[order]], n)
         return replace(self, starts=starts, ends=ends, distances=distances, names=names)
 
     def made_up(self, count: int) -> Self:

@@ -26,19 +26,19 @@ from .solve import CALLABLE, solve
 def develop(
     tree: ClusterTree,
     clusters: Any,
-    X: Any,
-    metric: Any,
+    data: tuple[Any, Any, Any],
     rules: tuple[Any, Any, Any],
     n_jobs: Any = None,
     progress: Any = None,
 ) -> ClusterTree:
     """Go on with some clusters of an early-stopped tree; see :meth:`reliac.ClusterTree.develop`.
 
-    ``rules``: where to stop, as (n_clusters, max_level, max_distance).
+    ``data``: X, metric and connectivity, where the tree does not hold them. ``rules``: where to stop, as (n_clusters,
+    max_level, max_distance).
     """
     check_jobs(n_jobs)
     wanted = _wanted_clusters(tree, clusters)
-    problem = _problem_of(tree, X, metric, n_jobs)
+    problem = _problem_of(tree, *data, n_jobs)
     objects = np.flatnonzero(np.isin(tree.labels(), wanted))
     if isinstance(problem.objects, Distances):  # those of the chosen objects are copied
         size = problem.objects.matrix.nbytes * len(objects) ** 2 // problem.n_objects**2
@@ -53,8 +53,7 @@ def develop(
             )
         )
     made = solve(part, choose(part), history_of(tree, objects), n_jobs, progress, objects=tree.objects[objects])
-    if part.constraints:
-        check_reached(made, rules[0])
+    check_reached(made, rules[0])
     return made
 
 
@@ -73,7 +72,7 @@ def _wanted_clusters(tree: ClusterTree, clusters: Any) -> list[int]:
     return sorted(wanted)
 
 
-def _problem_of(tree: ClusterTree, X: Any, metric: Any, n_jobs: int | None) -> Problem:
+def _problem_of(tree: ClusterTree, X: Any, metric: Any, connectivity: Any, n_jobs: int | None) -> Problem:
     """Return the problem that a tree solves, from the tree itself or made again from X; refuse other data."""
     problem = tree.problem
     if problem is None or X is not None:
@@ -90,13 +89,19 @@ def _problem_of(tree: ClusterTree, X: Any, metric: Any, n_jobs: int | None) -> P
         options = {name: tree.parameters[name] for name in kept if name in tree.parameters}
         options["criterion"] = tree.parameters.get("criterion")
         if "missing" in tree.parameters:
-            X = make_graph(X, missing=tree.parameters["missing"])
+            names = np.arange(tree.n_objects).astype(np.str_) if tree.names is None else tree.names
+            X = make_graph(X, missing=tree.parameters["missing"]).ordered_as(names)
+        _check_connectivity(tree, connectivity)
+        options["connectivity"] = connectivity
         problem = make_problem(X, metric=_metric_of(tree, metric), weights=weights, n_jobs=n_jobs, **options)
         nameless = replace(problem.objects, names=None)  # the tree has numbers of objects
         constraints = (tree.parameters.get(name) for name in ("must_link", "cannot_link", "max_size"))
         problem = replace(problem, constraints=make_constraints(nameless, *constraints))
     elif metric is not None and canonical_metric(metric) != problem.metric:
         raise ValueError(_other_metric(tree, metric))
+    elif connectivity is not None:
+        given = "connectivity without X, for a tree that holds its data and its graph"
+        raise ValueError(explain(given, "connectivity with X, for a tree from a file", "leave connectivity out"))
     if problem.n_objects != tree.n_objects:
         raise ValueError(
             explain(
@@ -114,6 +119,18 @@ def _problem_of(tree: ClusterTree, X: Any, metric: Any, n_jobs: int | None) -> P
             )
         )
     return problem if tree.names is None else replace(problem, objects=replace(problem.objects, names=tree.names))
+
+
+def _check_connectivity(tree: ClusterTree, connectivity: Any) -> None:
+    """Refuse a tree made along a graph without that graph, and a graph for any other tree."""
+    made_along = "connectivity" in tree.parameters
+    if made_along == (connectivity is not None):
+        return
+    if made_along:
+        given, allowed = "This tree was made with connectivity, a graph that no file holds", "connectivity=G"
+        raise ValueError(explain(given, f"develop(clusters, X=..., {allowed})", "pass the same graph as connectivity"))
+    given = "connectivity for a tree that was made without"
+    raise ValueError(explain(given, "the data that the tree was made from", "leave connectivity out"))
 
 
 def _metric_of(tree: ClusterTree, metric: Any) -> Any:

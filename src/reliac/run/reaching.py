@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from ..errors import explain, option
 from ..input.problem import Problem
 from ..tree.clustertree import ClusterTree
+from ..tree.cuts import how_to_join
 from ..tree.treetable import TreeTable
 
 
@@ -15,6 +18,12 @@ def check_reached(tree: ClusterTree | TreeTable, n_clusters: int | None) -> None
     count = tree.n_clusters
     if tree.problem is not None and tree.problem.constraints:
         given, step = f"the constraints leave {count} clusters", "ask for more, or drop constraints"
+    elif (
+        isinstance(tree, ClusterTree)
+        and tree.problem
+        and math.isinf(tree.problem.objects.longest(tree.problem.criterion))
+    ):
+        given, step = f"no edge joins the {count} clusters that are left", f"ask for more, or {how_to_join(tree)}"
     else:
         given = (
             f"the edges join the objects to {count} clusters, which are as far from each other as pairs without an edge"
@@ -25,7 +34,15 @@ def check_reached(tree: ClusterTree | TreeTable, n_clusters: int | None) -> None
 
 
 def check_may_have_root(problem: Problem) -> None:
-    """Refuse to join everything at the end where something must not be joined."""
+    """Refuse to join everything at the end where something must not be joined, or not so far."""
+    if problem.stop.max_level < math.inf or problem.stop.max_distance < math.inf:
+        raise ValueError(
+            explain(
+                f"{option('join_components', True)} with a rule that stops early: a root comes after the last join",
+                f"{option('join_components', True)} with a whole tree, or with a number of clusters",
+                "leave one of them out",
+            )
+        )
     if problem.constraints and (len(problem.constraints.cannot) or problem.constraints.max_size):
         raise ValueError(
             explain(

@@ -219,6 +219,7 @@ class ClusterTree:
         *,
         X: Any = None,
         metric: MetricLike | None = None,
+        connectivity: Any = None,
         n_clusters: int | None = None,
         max_level: int | None = None,
         max_distance: float | None = None,
@@ -230,15 +231,16 @@ class ClusterTree:
         The result is a tree of those clusters' objects: the levels made so far, then those that a run on the
         chosen clusters gives. ``max_level`` counts all levels of the result from 0, those made before included.
 
-        ``X`` is needed only for a tree that comes from a file or a pickle, and ``metric`` only if such a tree was
-        made with a function. A tree made in this process keeps a reference to its X: do not change X in place
-        before developing. Data other than the tree's own are refused.
+        ``X`` is needed only for a tree that comes from a file or a pickle, ``metric`` only if such a tree was made with
+        a function, and ``connectivity`` only if it was made with one. A tree made in this process keeps a reference to
+        its X: do not change X in place before developing. Data other than the tree's own are refused.
 
         ``n_jobs`` and ``progress`` are those of :func:`reliac.cluster`.
         """
         from ..run.develop import develop
 
-        return develop(self, clusters, X, metric, (n_clusters, max_level, max_distance), n_jobs, progress)
+        data, rules = (X, metric, connectivity), (n_clusters, max_level, max_distance)
+        return develop(self, clusters, data, rules, n_jobs, progress)
 
     # --- other forms ---
 
@@ -247,7 +249,7 @@ class ClusterTree:
         return exports.linkage_matrix(self, order)
 
     def to_newick(self, lengths: bool = True, *, plain_names: bool = False, comments: bool = False) -> str:
-        """Return the tree in Newick form, ties as polytomies; a forest gives one line per tree.
+        """Return the tree in Newick form, ties as polytomies; a forest gives one line per tree, as ``labels()`` counts.
 
         The path between two leaves is as long as their cophenetic distance; where a join is nearer than one below
         it (an inversion), as long as the larger of the two, since branches cannot have negative lengths.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import explain, known_name, need
 from ..input.options import check_switch
 from .cuts import how_to_join
-from .walks import parents
+from .walks import parents, roots_in_order
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
@@ -66,7 +66,7 @@ def newick(tree: ClusterTree, lengths: bool, plain_names: bool = False, comments
     left, right, melts = links["left"].tolist(), links["right"].tolist(), inner.tolist()
     names, notes = written_names(tree, plain_names), _notes(tree) if comments else [""] * len(links)
     text: list[str] = []
-    for root in np.flatnonzero(parent < 0).tolist():
+    for root in roots_in_order(tree).tolist():
         # A stack of things to write: text as it is, or a node with the height of the node it hangs from.
         stack: list[str | tuple[int, float | None]] = [";\n", (root, None)]
         while stack:

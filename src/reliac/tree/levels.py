@@ -37,6 +37,9 @@ def spanning_tree(tree: ClusterTree) -> SpanningTree:
     """Return the object pairs that the links of the single criterion stand for."""
     if tree.object_pairs is None:
         criterion = tree.parameters.get("criterion")
+        if criterion == "single":
+            given = "The components were joined by a root, for which there are no edges"
+            raise ValueError(explain(given, "forests as edges make them", "leave join_components out"))
         raise ValueError(
             explain(
                 f"A tree of criterion {criterion!r} has no spanning tree",

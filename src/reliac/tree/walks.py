@@ -35,6 +35,12 @@ def parents(tree: ClusterTree) -> NDArray[np.intp]:
     return parent
 
 
+def roots_in_order(tree: ClusterTree) -> NDArray[np.intp]:
+    """Return the tops of the trees, in the order of their first objects: that of ``labels()``."""
+    roots = np.flatnonzero(parents(tree) < 0)
+    return roots[np.argsort(first_objects(tree)[roots])]
+
+
 def monotone_distances(tree: ClusterTree) -> NDArray[np.float64]:
     """Return for every link the largest distance at or below it."""
     n = tree.n_objects
@@ -49,9 +55,8 @@ def leaf_order(tree: ClusterTree) -> NDArray[np.intp]:
     n = tree.n_objects
     size = [1] * n + tree.links["size"].tolist()
     position = [0] * (n + len(tree.links))
-    roots = np.flatnonzero(parents(tree) < 0)
     offset = 0
-    for root in roots[np.argsort(first_objects(tree)[roots])].tolist():
+    for root in roots_in_order(tree).tolist():
         position[root] = offset
         offset += size[root]
     left, right = tree.links["left"].tolist(), tree.links["right"].tolist()
