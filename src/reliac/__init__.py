@@ -21,10 +21,12 @@ _HOMES = {
     "median": "linkages",
     "ward": "linkages",
     "load": "api",
+    "neighbors": "run.neighbors",
     "warmup": "api",
     "ClusterTree": "tree.clustertree",
     "TreeTable": "tree.treetable",
     "GroupTrees": "run.groups",
+    "Neighbors": "input.neighbors",
     "DatasetError": "errors",
     "Interrupted": "errors",
     "NotEuclideanWarning": "errors",
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from .estimators import ReliableAgglomerativeClustering as ReliableAgglomerativeClustering
     from .estimators import ReliableFeatureAgglomeration as ReliableFeatureAgglomeration
     from .estimators import ReliableOutlierDetector as ReliableOutlierDetector
+    from .input.neighbors import Neighbors as Neighbors
     from .linkages import average as average
     from .linkages import centroid as centroid
     from .linkages import complete as complete
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from .linkages import weighted as weighted
     from .run.groups import GroupTrees as GroupTrees
     from .run.history import Progress as Progress
+    from .run.neighbors import neighbors as neighbors
     from .tree.clustertree import ClusterTree as ClusterTree
     from .tree.treetable import TreeTable as TreeTable
 

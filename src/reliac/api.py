@@ -19,6 +19,7 @@ from .input.condensed import count_objects
 from .input.edges import make_graph
 from .input.metrics import MetricLike
 from .input.misreadings import refuse_for_linkage
+from .input.neighbors import Neighbors
 from .input.numbers import in_one_line
 from .input.options import check_count, check_switch
 from .input.problem import make_problem
@@ -27,6 +28,7 @@ from .machine import check_jobs, check_memory
 from .run.groups import GroupTrees
 from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
+from .run.neighbors import cluster_along
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
 from .run.standard import linkage_without_ties
@@ -56,6 +58,8 @@ def cluster(
     tie_tolerance: float = 0.0,
     names: Any = None,
     connectivity: Any = None,
+    neighbors: int | Neighbors | None = None,
+    join_components: bool = False,
     must_link: Any = None,
     cannot_link: Any = None,
     max_size: int | None = None,
@@ -95,6 +99,11 @@ def cluster(
     must_link, cannot_link : pairs of objects, by number or name, that are together from the beginning, or never. What
         is forbidden is in no cluster of the tree, which may be a forest (``n_components``); see docs/constraints.md.
     max_size : no cluster has more objects than this.
+    neighbors : cluster on the graph of so many nearest neighbours of every row, or of those that
+        :func:`reliac.neighbors` has found: as :func:`cluster_edges` does with ``missing="far"``, so pairs that are no
+        neighbours are far, and the tree is a forest where no path joins the rows. Single, complete, average, weighted.
+    join_components : join what ``neighbors`` or ``connectivity`` leave apart: from there on the criterion goes by the
+        rows themselves, and all pairs are allowed. Where ``max_level`` or ``max_distance`` stop the run nothing is.
     precision : the numbers of a matrix that is computed from vectors: "float64", or "float32", which halves it and
         rounds every distance to seven digits. Where no matrix is computed it changes nothing.
     engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk", "spanning" or
@@ -123,24 +132,26 @@ def cluster(
     """
     if unknown:  # what a type checker refuses; a program that runs is told the right name
         refuse_unknown_options("cluster", unknown, [*signature(cluster).parameters][1:-1])
-    problem = make_problem(
-        X,
-        criterion,
-        metric=metric,
-        alpha=alpha,
-        n_clusters=n_clusters,
-        max_level=max_level,
-        max_distance=max_distance,
-        weights=weights,
-        tie_tolerance=tie_tolerance,
-        names=names,
-        connectivity=connectivity,
-        must_link=must_link,
-        cannot_link=cannot_link,
-        max_size=max_size,
-        precision=precision,
-        n_jobs=n_jobs,
-    )
+    rules: dict[str, Any] = {
+        "metric": metric,
+        "alpha": alpha,
+        "n_clusters": n_clusters,
+        "max_level": max_level,
+        "max_distance": max_distance,
+        "weights": weights,
+        "tie_tolerance": tie_tolerance,
+        "names": names,
+        "connectivity": connectivity,
+        "must_link": must_link,
+        "cannot_link": cannot_link,
+        "max_size": max_size,
+        "precision": precision,
+        "n_jobs": n_jobs,
+    }
+    if neighbors is not None or join_components:
+        how = (engine, n_jobs, progress, checkpoint)
+        return cluster_along(X, criterion, neighbors, join_components, rules, how)
+    problem = make_problem(X, criterion, **rules)
     tree = cluster_problem(problem, engine, n_jobs, progress, checkpoint)
     check_reached(tree, n_clusters)
     return tree

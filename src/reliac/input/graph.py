@@ -37,6 +37,10 @@ ADD_EDGES = "add edges that join the components: connectivity is never completed
 #: Of more edges than this evenly spaced ones are hashed.
 EDGES_HASHED = 2**18
 
+#: Up to so many objects the plain engine may fill in the whole matrix. It adds M up and divides, and what comes out may
+#: be less than M by this share; a single edge between two clusters makes far more of a difference.
+ADDED_UP, ROUNDING = 10_000, 1e-13
+
 #: The criteria whose distances follow from those of listed pairs alone.
 ON_GRAPHS = tuple(name for name, row in CRITERIA.items() if not row.geometric)
 
@@ -68,6 +72,11 @@ class Connected(Vectors):
     def graph(self) -> Graph:
         """The neighbours as a graph whose distances mean nothing."""
         return Graph(self.starts, self.ends, np.zeros(len(self.ends), np.float32), missing="ignore")
+
+    @property
+    def n_components(self) -> int:
+        """The number of connected components."""
+        return self.graph.n_components
 
     def check_count(self, n_clusters: int) -> None:
         """Refuse fewer clusters than connected components."""
@@ -152,7 +161,9 @@ class Graph(Objects):
     def longest(self, criterion: Criterion) -> float:
         """Return the largest distance below M: links as long as M say nothing."""
         far = self.far(criterion)
-        return far if math.isinf(far) else float(np.nextafter(far, -math.inf))
+        if math.isinf(far):
+            return far
+        return float(np.nextafter(far, -math.inf)) if self.n > ADDED_UP else far * (1.0 - ROUNDING)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -134,13 +134,7 @@ def pairwise_condensed(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
             else:
                 condensed = np.asarray(pdist(vectors, metric), dtype=np.float64)
         except (np.linalg.LinAlgError, ValueError, TypeError) as error:
-            raise ValueError(
-                explain(
-                    f"Metric {metric!r} cannot compare these {len(vectors)} rows ({error})",
-                    "data that the metric is defined for",
-                    f"choose another metric, or pass distances with {option('metric', 'precomputed')}",
-                )
-            ) from error
+            raise ValueError(_cannot_compare(metric, len(vectors), error)) from error
     _check_computed(condensed, metric, len(vectors))
     return np.maximum(condensed, 0.0, out=condensed)
 
@@ -251,6 +245,31 @@ def comes_in_blocks(vectors: Any, metric: MetricLike) -> bool:
     return isinstance(metric, str) and METRICS[metric].by_pairs and not hasattr(vectors, "tocsr")
 
 
+def whole_rows(vectors: Any, metric: str) -> Callable[[slice], NDArray[np.float64]]:
+    """Return a function that gives the distances of some rows to all: the bits that :func:`pairwise` has for them."""
+    if _by_products(vectors, metric):
+        blocks = _blocks_of_products(vectors, metric)
+        return lambda some: blocks(some, 0)
+    table = vectors.toarray() if hasattr(vectors, "tocsr") else vectors
+    try:
+        options = options_of(table, metric)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(_cannot_compare(metric, len(table), error)) from error
+
+    def rows(some: slice) -> NDArray[np.float64]:
+        mine = table[some]  # some metrics round otherwise from the other side: the earlier row comes first
+        earlier = between(table[: some.start], mine, metric, **options).T if some.start else mine[:, :0]
+        block = np.hstack((earlier, between(mine, table[some.start :], metric, **options)))
+        own = np.triu(block[:, some], 1)
+        block[:, some] = own + own.T
+        if not np.isfinite(block).all():
+            p, q = (int(index) for index in np.argwhere(~np.isfinite(block))[0])
+            raise ValueError(_no_distance(metric, block[p, q], some.start + p, q))
+        return block
+
+    return rows
+
+
 def fill_block(target: NDArray[Any], vectors: NDArray[Any], metric: MetricLike, start: int, rows: int = 256) -> None:
     """Write the distances of some rows to all later ones into a square matrix; :func:`mirror_block` does the rest.
 
@@ -296,33 +315,45 @@ def _by_calls(vectors: Sequence[Any] | NDArray[Any], metric: Callable[..., float
 
 
 def _from_products(vectors: Any, name: str) -> NDArray[np.float64]:
-    """Distances of sparse rows from their inner products; rows that nearly coincide are subtracted.
+    """Distances of sparse rows from their inner products, block by block, so that no second table of them is held."""
+    n, blocks = vectors.shape[0], _blocks_of_products(vectors, name)
+    distances = np.zeros((n, n))
+    for start in range(0, n, max(1, BLOCK // n)):
+        some = slice(start, min(start + max(1, BLOCK // n), n))
+        block = np.triu(blocks(some, start), 1)
+        distances[some, start:] = block
+        distances[start:, some] += block.T
+    return distances
 
-    Made block by block of rows, so that no second table of all distances is held.
+
+def _blocks_of_products(vectors: Any, name: str) -> Callable[[slice, int], NDArray[np.float64]]:
+    """Return a function that gives the distances of some sparse rows to all from ``first`` on, and 0 to themselves.
+
+    They come from inner products; rows that nearly coincide are subtracted.
     """
     rows = vectors.tocsr().astype(np.float64)
     if name == "cosine":
         from scipy.sparse import diags_array
 
         rows = (diags_array(1.0 / np.sqrt(_squares(rows))) @ rows).tocsr()
-    n = rows.shape[0]
     squares, columns = _squares(rows), rows.T.tocsc()
-    distances = np.zeros((n, n))
-    for start in range(0, n, max(1, BLOCK // n)):
-        some = slice(start, start + max(1, BLOCK // n))
-        total = squares[some, None] + squares[None, start:]
-        block = np.triu(np.maximum(total - 2.0 * (rows[some] @ columns[:, start:]).toarray(), 0.0), 1)
-        p, q = np.nonzero(np.triu(block <= CANCELLATION * total, 1))
-        for first in range(0, len(p), 4096):
-            i, j = p[first : first + 4096], q[first : first + 4096]
-            block[i, j] = _squares(rows[start + i] - rows[start + j])
+
+    def block(some: slice, first: int) -> NDArray[np.float64]:
+        total = squares[some, None] + squares[None, first:]
+        found = np.maximum(total - 2.0 * (rows[some] @ columns[:, first:]).toarray(), 0.0)
+        own = np.arange(some.start, some.stop)
+        found[own - some.start, own - first] = 0.0
+        p, q = np.nonzero(found <= CANCELLATION * total)
+        for at in range(0, len(p), 4096):
+            i, j = p[at : at + 4096], q[at : at + 4096]
+            found[i, j] = _squares(rows[some.start + i] - rows[first + j])
         if name == "cosine":
-            block /= 2.0  # |u - v|^2 = 2 - 2 cos for unit rows
+            found /= 2.0  # |u - v|^2 = 2 - 2 cos for unit rows
         elif name == "euclidean":
-            np.sqrt(block, out=block)
-        distances[some, start:] = block
-        distances[start:, some] += block.T
-    return distances
+            np.sqrt(found, out=found)
+        return np.asarray(found)
+
+    return block
 
 
 def _squares(rows: Any) -> NDArray[np.float64]:
@@ -336,6 +367,14 @@ def _check_computed(condensed: NDArray[np.float64], metric: MetricLike, n: int) 
         return
     first = int(np.flatnonzero(~(np.isfinite(condensed) & (condensed >= -1e-12)))[0])
     raise ValueError(_no_distance(metric, condensed[first], *pair_at(n, first)))
+
+
+def _cannot_compare(metric: MetricLike, n: int, error: Exception) -> str:
+    return explain(
+        f"Metric {metric!r} cannot compare these {n} rows ({error})",
+        "data that the metric is defined for",
+        f"choose another metric, or pass distances with {option('metric', 'precomputed')}",
+    )
 
 
 def _no_distance(metric: MetricLike, value: float, p: int, q: int) -> str:

@@ -12,6 +12,7 @@ from ..engines.choice import choose
 from ..errors import explain, option
 from ..input.constraints import make_constraints
 from ..input.edges import make_graph
+from ..input.graph import Graph
 from ..input.metrics import canonical_metric, metric_name
 from ..input.objects import Distances
 from ..input.options import check_count, check_stop
@@ -19,6 +20,7 @@ from ..input.problem import Problem, make_problem
 from ..machine import check_jobs, check_memory
 from ..tree.clustertree import ClusterTree
 from .history import history_of
+from .neighbors import graph_again
 from .reaching import check_reached
 from .solve import CALLABLE, solve
 
@@ -88,12 +90,12 @@ def _problem_of(tree: ClusterTree, X: Any, metric: Any, connectivity: Any, n_job
         kept = ("alpha", "tie_tolerance", "precision")
         options = {name: tree.parameters[name] for name in kept if name in tree.parameters}
         options["criterion"] = tree.parameters.get("criterion")
+        measure = _metric_of(tree, metric)
         if "missing" in tree.parameters:
-            names = np.arange(tree.n_objects).astype(np.str_) if tree.names is None else tree.names
-            X = make_graph(X, missing=tree.parameters["missing"]).ordered_as(names)
+            X, measure = _graph_of(tree, X, measure, n_jobs), "precomputed"
         _check_connectivity(tree, connectivity)
         options["connectivity"] = connectivity
-        problem = make_problem(X, metric=_metric_of(tree, metric), weights=weights, n_jobs=n_jobs, **options)
+        problem = make_problem(X, metric=measure, weights=weights, n_jobs=n_jobs, **options)
         nameless = replace(problem.objects, names=None)  # the tree has numbers of objects
         constraints = (tree.parameters.get(name) for name in ("must_link", "cannot_link", "max_size"))
         problem = replace(problem, constraints=make_constraints(nameless, *constraints))
@@ -121,9 +123,18 @@ def _problem_of(tree: ClusterTree, X: Any, metric: Any, connectivity: Any, n_job
     return problem if tree.names is None else replace(problem, objects=replace(problem.objects, names=tree.names))
 
 
+def _graph_of(tree: ClusterTree, X: Any, metric: Any, n_jobs: int | None) -> Graph:
+    """Return the graph that a tree was made from: of its edges, or of its rows or their neighbours."""
+    known = tree.parameters
+    if "neighbors" in known:
+        return graph_again(X, known["neighbors"], metric, known.get("approximate"), n_jobs)
+    names = np.arange(tree.n_objects).astype(np.str_) if tree.names is None else tree.names
+    return make_graph(X, missing=known["missing"]).ordered_as(names)
+
+
 def _check_connectivity(tree: ClusterTree, connectivity: Any) -> None:
     """Refuse a tree made along a graph without that graph, and a graph for any other tree."""
-    made_along = "connectivity" in tree.parameters
+    made_along = "connectivity" in tree.parameters and "join_components" not in tree.parameters
     if made_along == (connectivity is not None):
         return
     if made_along:

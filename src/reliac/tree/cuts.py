@@ -51,6 +51,10 @@ def how_to_join(tree: ClusterTree) -> str:
         return "go on with tree.develop() if the run stopped early, or drop constraints"
     if "connectivity" in tree.parameters:
         return "go on with tree.develop() if the run stopped early, or add edges that join the parts of the graph"
+    if "neighbors" in tree.parameters and "join_components" not in tree.parameters:
+        return (
+            f"go on with tree.develop() if the run stopped early, or join the parts: {option('join_components', True)}"
+        )
     if "missing" in tree.parameters:
         step = f"let reliac.cluster_edges join the parts of the graph: {option('join_components', True)}"
         return f"go on with tree.develop() if the run stopped early, or {step}"

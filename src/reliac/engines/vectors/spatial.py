@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -174,21 +175,7 @@ class SpatialEngine(VectorsEngine):
         return self.tree
 
     def _built(self, points: NDArray[np.float64], slots: NDArray[np.int32]) -> Tree:
-        """Build a tree: the top depth by depth, the subtrees below it each in one thread."""
-        tree = new_tree(self.space, points, slots, self.problem.n_objects)
-        depth, radius = tree.rules.depth, self.lists.radius
-        top = min(SUBTREE_DEPTH, depth)
-
-        def build(node: int) -> None:
-            at = node.bit_length() - 1
-            split(tree, node, at, at + 1 if at < top else depth)
-            if at == top:
-                fit_all(tree, radius, node, depth)
-
-        for at in range(top + 1):
-            self.in_threads(build, range(1 << at, 2 << at))
-        fit_all(tree, radius, 1, top)
-        return tree
+        return built_tree(self.space, points, slots, self.lists.radius, self.in_threads)
 
     def _number_slots_as_in_tree(self) -> None:
         """Give neighbours slots close together: what a level reads then lies close together in memory."""
@@ -211,3 +198,27 @@ class SpatialEngine(VectorsEngine):
         if space.with_spread:
             rows[:, d + 1] = space.spread[slots] / weight**2
         return rows
+
+
+def built_tree(
+    space: Any,
+    points: NDArray[np.float64],
+    slots: NDArray[np.int32],
+    radius: NDArray[np.float64],
+    in_threads: Callable[[Callable[[int], None], Sequence[int]], Any],
+) -> Tree:
+    """Build a tree: the top depth by depth, the subtrees below it each in one thread."""
+    tree = new_tree(space, points, slots, len(radius))
+    depth = tree.rules.depth
+    top = min(SUBTREE_DEPTH, depth)
+
+    def build(node: int) -> None:
+        at = node.bit_length() - 1
+        split(tree, node, at, at + 1 if at < top else depth)
+        if at == top:
+            fit_all(tree, radius, node, depth)
+
+    for at in range(top + 1):
+        in_threads(build, range(1 << at, 2 << at))
+    fit_all(tree, radius, 1, top)
+    return tree

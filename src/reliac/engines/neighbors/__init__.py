@@ -1,0 +1,1 @@
+"""The nearest rows of every row."""
