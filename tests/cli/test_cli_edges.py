@@ -243,3 +243,34 @@ def test_large_text_is_read_by_arrow_with_the_same_names(run, tmp_path, monkeypa
     monkeypatch.setattr(delimited, "LARGE", 1)
     assert run("cluster", path, "--edges", "--missing", "9", "--to", "newick").out == slow
     assert "007" in slow
+
+
+# --- neighbours ---
+
+
+def points_file(folder):
+    rows = ["x,y", *(f"{x + (0 if i < 20 else 100)},{x * x % 7}" for i, x in enumerate(range(40)))]
+    path = folder / "points.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_neighbours_of_a_table_are_clustered_as_in_python(run, tmp_path):
+    path = points_file(tmp_path)
+    run("cluster", path, "--neighbors", 4, "--out", tmp_path / "tree.reliac")
+    X = np.loadtxt(path, delimiter=",", skiprows=1)
+    assert np.array_equal(reliac.load(tmp_path / "tree.reliac").links, reliac.cluster(X, "average", neighbors=4).links)
+    assert "neighbors 4" in run("cluster", path, "--neighbors", 4).out
+    joined = run("cluster", path, "--neighbors", 4, "--join-components", "--clusters", 1).out
+    assert {line.split(",")[-1] for line in joined.split()[1:]} == {"0"}
+
+
+def test_neighbours_that_do_not_fit_are_told_in_the_words_of_the_command_line(run, tmp_path):
+    path = points_file(tmp_path)
+    said = run("cluster", path, "--neighbors", 4, "--criterion", "ward", status=2).err
+    assert "--criterion ward with --neighbors 4" in said
+    assert "connectivity" in said
+    said = run("cluster", path, "--neighbors", 4, "--clusters", 1, status=2).err
+    assert "--join-components" in said
+    assert "--neighbors" in run("cluster", path, "--edges", "--neighbors", 4, status=2).err
+    assert "without --edges" in run("cluster", path, "--join-components", status=2).err

@@ -60,7 +60,7 @@ class Result(NamedTuple):
 
 def run_cluster(asked: Asked) -> int:
     """Cluster a file, write what was asked for, and tell the scores where classes are known."""
-    parts = asked.edges is not None  # components of a graph are clusters, whatever else is asked for
+    parts = asked.along_graph  # components of a graph are clusters, whatever else is asked for
     form = asked_format(asked, bool(asked.label_column or asked.given(OF_A_CUT)), parts)
     how = how_to_write(asked, form)
     try:
@@ -249,7 +249,8 @@ def _make_tree(asked: Asked, **fixed: Any) -> Result:
     if table is not None:
         n = table.numbers.shape[0] if table.numbers.ndim == 2 else count_objects(table.numbers.size) or 0
         _check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
-        tree = cluster(table.numbers, weights=table.weights, names=table.names, **_run_options(asked) | fixed)
+        usual = {"criterion": "average"} if asked.neighbors is not None else {}
+        tree = cluster(table.numbers, weights=table.weights, names=table.names, **usual | _run_options(asked) | fixed)
         result = Result(tree, table.labels)
     if asked.verbose:
         say(repr(result.tree), prefix="")
@@ -273,7 +274,7 @@ def _check_cut(asked: Asked, n: int, fewest: int, levels: int) -> None:
     """Refuse a cut that cannot be, as soon as that is known, by the name it was typed with."""
     if asked.clusters is not None:
         step = f"ask for no more clusters than the {n} objects"
-        if asked.edges is not None and asked.clusters < fewest:
+        if asked.along_graph and asked.clusters < fewest:
             step = f"the edges leave {fewest} clusters apart: ask for more, or add --join-components"
         check_count("clusters", asked.clusters, min(fewest, n), n, step)
     if asked.level is not None:

@@ -16,14 +16,28 @@ from .options import AUTO, EDGES, Asked
 from .reading import called, read_stream, read_table
 
 #: Options about a table of vectors, which edges have no use for; the last two are about the table of --objects.
-OF_VECTORS = ("metric", "precision", "standardize", "skip_column", "name_column", "label_column", "weights_column")
+OF_VECTORS = (
+    "neighbors",
+    "metric",
+    "precision",
+    "standardize",
+    "skip_column",
+    "name_column",
+    "label_column",
+    "weights_column",
+)
 OF_OBJECTS = OF_VECTORS[-3:]
 
 
+#: Options that --neighbors brings, or goes with.
+OF_NEIGHBORS = ("neighbors", "join_components")
+
+
 def check_edges(asked: Asked) -> None:
-    """Refuse options of graphs without --edges, and options of other tables with it."""
+    """Refuse options of graphs without --edges or --neighbors, and options of other tables with --edges."""
     if asked.edges is None:
-        given = [asked.typed(option) for option in asked.given(EDGES.options)]
+        fitting = () if asked.neighbors is None else OF_NEIGHBORS
+        given = [asked.typed(option) for option in asked.given(EDGES.options) if option.name not in fitting]
         if given:
             step = "add --edges if FILE lists pairs, or leave it out"
             raise ValueError(explain(f"{', '.join(given)} without --edges", "options of tables", step))

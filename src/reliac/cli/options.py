@@ -142,6 +142,8 @@ INPUT = Section(
 )
 EDGES_HELP = "FILE lists pairs: two ends and a distance, columns a,b,distance or those that follow"
 MISSING_HELP = "what a pair without an edge means; a number: its distance (docs/graphs.md)"
+NEIGHBORS_HELP = "cluster on the graph of the K nearest neighbours of every row, by average unless another is named"
+JOIN_HELP = "join what is left at the end: of --edges at the far distance, of --neighbors by the rows"
 EDGES = Section(
     "graphs",
     (
@@ -158,7 +160,8 @@ EDGES = Section(
         Option(
             "--duplicates", "RULE", "two distances of a pair: error (default), min, max or mean", python="duplicates"
         ),
-        Option("--join-components", "", "join what is left at the end, at the far distance", bool, "join_components"),
+        Option("--neighbors", "K", NEIGHBORS_HELP, int, "neighbors"),
+        Option("--join-components", "", JOIN_HELP, bool, "join_components"),
     ),
 )
 RUN = Section(
@@ -299,6 +302,11 @@ class Asked:
         if name.startswith("__"):
             raise AttributeError(name)
         return None
+
+    @property
+    def along_graph(self) -> bool:
+        """Whether the run goes along the edges of a graph, which may leave several trees."""
+        return self.edges is not None or self.neighbors is not None
 
     def given(self, options: Iterable[Option]) -> list[Option]:
         """Return which of the options the user gave."""
