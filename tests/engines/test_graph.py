@@ -275,3 +275,30 @@ def test_float32_distances_along_edges_stay_float32_and_sparse_rows_are_compared
 
 def broken(a: Any, b: Any) -> float:
     return 1 / 0
+
+
+@pytest.mark.parametrize("criterion", ["ward", "centroid", "median", "average"])
+def test_ties_weights_and_early_stops_hold_along_a_graph_too(criterion: str) -> None:
+    rng = np.random.default_rng(4)
+    n = 30
+    X, weights = rng.integers(0, 9, size=(n, 2)).astype(float), rng.integers(1, 4, n)
+    every, (p, q, _) = np.ones((n, n)), random_edges(n, 90, 9, 7)
+    some = coo_array((np.ones(len(p)), (p, q)), shape=(n, n))
+    options: dict[str, Any] = {"metric": "sqeuclidean"}
+    for alpha in (0.0, 0.5, 1.0):
+        for more in ({"tie_tolerance": 0.2}, {"weights": weights}, {"n_clusters": 7}, {"max_distance": 4.0}):
+            free = reliac.cluster(X, criterion, alpha=alpha, engine="literal", **options, **more)
+            assert np.array_equal(
+                reliac.cluster(X, criterion, alpha=alpha, connectivity=every, **options, **more).links[
+                    ["left", "level"]
+                ],
+                free.links[["left", "level"]],
+            ), (alpha, more)
+        whole = reliac.cluster(X, criterion, alpha=alpha, connectivity=some, **options)
+        part = reliac.cluster(X, criterion, alpha=alpha, connectivity=some, max_level=2, **options)
+        assert np.array_equal(part.links, whole.links[whole.links["level"] <= 2])
+        few = reliac.cluster(X, criterion, alpha=alpha, connectivity=some, n_clusters=6, **options)
+        assert few.n_clusters == 6
+        assert np.array_equal(few.labels(), whole.labels(6, by="level"))
+        near = reliac.cluster(X, criterion, alpha=alpha, connectivity=some, max_distance=3.0, **options)
+        assert near.links["distance"].max() <= 3.0

@@ -157,6 +157,8 @@ def test_a_forest_can_be_saved_cut_drawn_and_developed(tmp_path: Path) -> None:
         (3, "three arrays"),
         ("edges.txt", "extensions .parquet"),
         (csr_array((0, 0)), "without a row"),
+        ((np.ma.array([0, 1], mask=[False, True]), [1, 2], [1.0, 2.0]), "A value is masked .*position 1"),
+        ((np.array(["2020-01-01", "NaT"], "M8[D]"), ["x", "y"], [1.0, 2.0]), "Row 1 .* no first object"),
         (coo_array(np.ones((2, 3))), "square one"),
     ],
 )
@@ -231,6 +233,32 @@ def test_an_object_that_does_not_exist_is_told_with_its_row() -> None:
         reliac.cluster(broken, "single", metric="precomputed")
     with pytest.raises(ValueError, match=r"objects= lists 'x' twice.*Allowed: .*Next: "):
         reliac.cluster_edges((A, B, DISTANCE), objects=["u", "x", "v", "x"])
+
+
+def test_labels_of_any_kind_name_objects() -> None:
+    for a, b, names in [
+        (np.array([2**64 - 1, 5], np.uint64), np.array([5, 7], np.uint64), ["5", "7", str(2**64 - 1)]),
+        ([10**30, 5], [5, 7], ["5", "7", str(10**30)]),
+        ([(1, 2), (3, 4)], [(3, 4), (5, 6)], ["(1, 2)", "(3, 4)", "(5, 6)"]),
+        ([True, False], [False, True], ["False", "True"]),
+    ]:
+        tree = reliac.cluster_edges((a, b, [1.0, 1.0]), "single")
+        assert tree.object_names.tolist() == names
+        assert tree.n_clusters == 1
+    edges = [((1, 2), (3, 4), 1.0), ((3, 4), (5, 6), 2.0)]
+    assert reliac.cluster_edges(edges, "single").object_names.tolist() == ["(1, 2)", "(3, 4)", "(5, 6)"]
+
+
+def test_what_lists_no_objects_or_no_columns_is_refused() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for objects in (5, "xyz"):
+        with pytest.raises(TypeError, match=r"objects=.*Allowed: .*Next: list them"):
+            reliac.cluster_edges((A, B, DISTANCE), objects=objects)
+    twice = pandas.DataFrame([["x", "y", 1.0, 2.0]], columns=["a", "b", "distance", "distance"])
+    with pytest.raises(ValueError, match=r"columns a, b, distance, distance.*Allowed: .*Next: "):
+        reliac.cluster_edges(twice)
+    with pytest.raises(TypeError, match=r"not computed yet.*Allowed: .*Next: collect it"):
+        reliac.cluster_edges(polars.LazyFrame({"a": A, "b": B, "distance": DISTANCE}))
 
 
 def test_objects_without_any_edge_are_trees_of_their_own() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from numbers import Real
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..machine import check_memory
 from .edgefiles import read_edge_file
 from .graph import MISSING, Graph, both_directions
 from .misreadings import is_graph
-from .numbers import Names, is_missing, is_sparse
+from .numbers import Names, check_unmasked, is_missing, is_sparse
 from .options import check_number
 
 logger = logging.getLogger("reliac")
@@ -93,6 +93,9 @@ def read_edges(source: Any, columns: Sequence[str] | None, similarity: bool) -> 
         return _from_networkx(source)
     if isinstance(source, (str, os.PathLike)):
         source = read_edge_file(source, ENDS if columns is None else columns[:2])
+    if hasattr(source, "collect"):
+        given = f"An edge table that is not computed yet ({type(source).__name__})"
+        raise TypeError(explain(given, "a frame, or an Arrow table", "collect it first, with .collect()"))
     titles = getattr(source, "column_names", None) or getattr(source, "columns", None)
     if titles is not None:
         return _from_frame(source, [str(title) for title in titles], columns, similarity)
@@ -151,8 +154,7 @@ def _as_labels(values: list[Any]) -> NDArray[Any]:
 def _from_frame(frame: Any, titles: list[str], columns: Sequence[str] | None, similarity: bool) -> EdgeTable:
     """Return three columns of a frame or an Arrow table, by their names."""
     wanted = list(columns) if columns is not None else [*ENDS, VALUES[similarity]]
-    absent = [name for name in wanted if name not in titles]
-    if absent or len(wanted) != 3:
+    if len(wanted) != 3 or any(titles.count(name) != 1 for name in wanted):
         raise ValueError(
             explain(
                 f"An edge table with columns {', '.join(titles)}",
@@ -168,6 +170,14 @@ def _column(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
+def _given_column(column: Any) -> NDArray[Any]:
+    """Return a column that was given as such; labels of several numbers or texts each stay whole."""
+    check_unmasked(column)
+    if isinstance(column, list) and any(isinstance(label, tuple) for label in column):
+        return _as_labels(column)
+    return np.asarray(column)
+
+
 def _from_arrays(source: Any) -> EdgeTable:
     """Return three arrays of the same length, or the columns of one array."""
     if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[1] == 3:
@@ -178,7 +188,7 @@ def _from_arrays(source: Any) -> EdgeTable:
     if isinstance(source, list):  # a list of edges; three arrays come as a tuple
         source = _columns_of(source)
     if isinstance(source, tuple) and len(source) == 3:
-        a, b, value = (np.asarray(column) for column in source)
+        a, b, value = (_given_column(column) for column in source)
         if a.ndim == b.ndim == value.ndim == 1 and len(a) == len(b) == len(value):
             return EdgeTable(a, b, value)
     raise TypeError(
@@ -192,7 +202,7 @@ def _from_arrays(source: Any) -> EdgeTable:
 
 def _columns_of(edges: list[Any]) -> Any:
     """Turn a list of edges (a, b, distance) into three columns; what may be three columns itself is refused."""
-    rows = [tuple(edge) for edge in edges if isinstance(edge, (tuple, list, np.ndarray)) and np.ndim(edge) < 2]
+    rows = [tuple(edge) for edge in edges if isinstance(edge, (tuple, list)) or getattr(edge, "ndim", 0) == 1]
     if len(rows) != len(edges) or any(len(row) != 3 for row in rows):
         return edges
     if len(edges) == 3 and not all(isinstance(edge, tuple) for edge in edges):
@@ -235,8 +245,9 @@ def _as_number(value: Any, row: int, what: str) -> float:
     """Return what a row says as a number; what is missing becomes NaN, and is told with its row."""
     if is_missing(value):
         return np.nan
-    if isinstance(value, Real):
-        return float(value)
+    if not isinstance(value, (str, bytes)):
+        with suppress(TypeError, ValueError):
+            return float(value)
     raise TypeError(
         explain(
             f"Row {row} of the edge table has the {what} {shown(value, 40)}",
@@ -258,7 +269,10 @@ def number_objects(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArra
                     "drop the row",
                 )
             )
-    if objects is not None and hasattr(objects, "__len__"):
+    if isinstance(objects, (str, bytes)) or not (objects is None or hasattr(objects, "__iter__")):
+        given = f"objects={shown(objects, 40)}"
+        raise TypeError(explain(given, "a list of all objects", "list them, or pass range(n) for 0 to n - 1"))
+    if hasattr(objects, "__len__"):
         check_size(len(objects), len(table.a))
     table = table._replace(a=_without_fractions(table.a), b=_without_fractions(table.b))
     if table.a.dtype.kind in "iu" and table.b.dtype.kind in "iu":
@@ -276,6 +290,8 @@ def check_size(n: int, m: int) -> None:
 
 def _without_fractions(ends: NDArray[Any]) -> NDArray[Any]:
     """Return objects that are whole numbers in a column of floats, as frames have them, as integers."""
+    if ends.dtype == np.uint64 and len(ends) and ends.max() > np.iinfo(np.int64).max:
+        return ends.astype(object)  # names, not numbers of objects
     whole = ends.dtype.kind == "f" and np.isfinite(ends).all() and (ends == np.floor(ends)).all()
     return ends.astype(np.int64) if whole and np.abs(ends).max(initial=0.0) < 2**53 else ends
 
@@ -284,6 +300,8 @@ def _are_missing(ends: NDArray[Any]) -> NDArray[np.bool_]:
     """Tell where nothing stands; an empty text is nothing too."""
     if ends.dtype.kind == "U":
         return np.asarray(np.char.str_len(ends) == 0)
+    if ends.dtype.kind in "mM":
+        return np.asarray(np.isnat(ends))
     if ends.dtype.kind == "f":
         return np.asarray(np.isnan(ends))
     if ends.dtype.kind == "O":
