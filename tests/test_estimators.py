@@ -90,6 +90,7 @@ class Largest:
         ReliableAgglomerativeClustering(linkage="single", compute_full_tree=False),
         ReliableAgglomerativeClustering(linkage="centroid", alpha=0.0),
         ReliableAgglomerativeClustering(linkage="upgma", n_jobs=1, progress=True),
+        ReliableAgglomerativeClustering(max_size=1000),
         ReliableAgglomerativeClustering(linkage="average", metric=WholeTable()),
         ReliableFeatureAgglomeration(),
         ReliableFeatureAgglomeration(linkage="average", metric=WholeTable(), pooling_func=Largest()),
@@ -767,3 +768,38 @@ def test_equal_rows_under_the_standard_strategy_all_get_the_score_of_the_first_t
     detector = ReliableOutlierDetector("single", alpha=0.0, by="level").fit(rows)
     assert detector.join_levels_[:3].tolist() == [1, 1, 2]
     assert detector.score_samples(rows[:3]).tolist() == [-0.25, -0.25, -0.25]
+
+
+# --- constraints ---
+
+
+def test_constraints_hold_in_the_labels_and_fewer_clusters_than_they_leave_are_an_error(blobs):
+    must, cannot = [(0, 1), (1, 2)], [(0, 3), (4, 5)]
+    model = ReliableAgglomerativeClustering(12, must_link=must, cannot_link=cannot, max_size=20).fit(blobs)
+    assert all(model.labels_[i] == model.labels_[j] for i, j in must)
+    assert all(model.labels_[i] != model.labels_[j] for i, j in cannot)
+    assert np.bincount(model.labels_).max() <= 20
+    tree = reliac.cluster(blobs, must_link=must, cannot_link=cannot, max_size=20)
+    assert np.array_equal(model.labels_, tree.labels(12))
+    again = clone(model).set_params(n_clusters=None, distance_threshold=np.inf).fit(blobs)
+    assert again.n_clusters_ == tree.n_clusters
+    for whole in (True, False):
+        with pytest.raises(ValueError, match="drop constraints"):
+            ReliableAgglomerativeClustering(2, max_size=20, compute_full_tree=whole).fit(blobs)
+
+
+def test_rows_of_weight_0_take_no_part_in_constraints(blobs):
+    weights = np.ones(len(blobs))
+    weights[[1, 7]] = 0
+    rows = np.flatnonzero(weights)
+    must, cannot = [(0, 1), (1, 2), (3, 9)], [(4, 5), (7, 8)]
+    model = ReliableAgglomerativeClustering(12, must_link=must, cannot_link=cannot, max_size=20)
+    labels = model.fit(blobs, sample_weight=weights).labels_
+    tree = reliac.cluster(blobs[rows], must_link=[(2, 7)], cannot_link=[(3, 4)], max_size=20)
+    assert np.array_equal(labels[rows], tree.labels(12))
+
+
+def test_constraints_go_by_the_names_of_a_frame():
+    frame = pd.DataFrame({"x": [0.0, 1.0, 5.0, 6.0]}, index=["a", "b", "c", "d"])
+    model = ReliableAgglomerativeClustering(2, cannot_link=[("a", "b")]).fit(frame)
+    assert model.labels_[0] != model.labels_[1]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import reliac
 from constrained import by_definition, check_made, defined, from_points, some_constraints, violations
 from graphs import GRAPHS, random_edges
-from problems import CRITERIA, blobs, grid, lattice, tied
+from problems import CRITERIA, REDUCIBLE, blobs, grid, lattice, tied
 from reliac.engines.choice import ENGINES, get_engine
 from reliac.input.problem import make_problem
 
@@ -130,6 +130,19 @@ def test_no_partition_holds_anything_forbidden(
         for other in last[:k]:
             labels = np.where(np.isin(np.arange(n), np.r_[one, other]), 0, 1 + np.arange(n))
             assert violations(labels, [], constraints["cannot_link"], constraints["max_size"] or np.inf)
+
+
+@pytest.mark.parametrize("criterion", REDUCIBLE)
+def test_without_ties_the_reliable_and_the_standard_strategy_join_the_same_clusters(criterion: str) -> None:
+    def joined(tree: reliac.ClusterTree) -> set[tuple[frozenset[int], float]]:
+        members = [frozenset([i]) for i in range(tree.n_objects)]
+        for left, right in zip(tree.links["left"], tree.links["right"], strict=True):
+            members.append(members[left] | members[right])
+        return {(c, round(float(d), 9)) for c, d in zip(members[tree.n_objects :], tree.links["distance"], strict=True)}
+
+    for seed in range(6):
+        X, constraints = blobs(seed, n=80), some_constraints(80, seed)
+        assert joined(cluster(X, criterion, **constraints)) == joined(cluster(X, criterion, alpha=0.0, **constraints))
 
 
 # --- graphs ---

@@ -6,10 +6,15 @@ import numba
 import numpy as np
 import pytest
 
+from constrained import some_constraints
 from problems import ALPHAS
+from reliac.algorithm import limits
 from reliac.algorithm import links as plain
+from reliac.algorithm.limits import make_limits
 from reliac.algorithm.links import Links
 from reliac.engines.compiled import step
+from reliac.input.constraints import make_constraints
+from reliac.input.objects import Vectors
 
 #: Ties, and what counts as one: exact, a little, much.
 TIE_FACTORS = (1.0, 1.0 + 1e-9, 1.3)
@@ -25,7 +30,7 @@ def face(function):
     return call
 
 
-reliable_links, smallest_share, within, level_out, joining_links, groups_of, share_count = map(
+reliable_links, smallest_share, within, level_out, joining_links, groups_of, share_count, allowed_links = map(
     face,
     (
         step.reliable_links,
@@ -35,6 +40,7 @@ reliable_links, smallest_share, within, level_out, joining_links, groups_of, sha
         step.joining_links,
         step.groups_of,
         step.share_count,
+        step.allowed_links,
     ),
 )
 
@@ -93,6 +99,11 @@ def test_every_verb_of_a_step_gives_the_same_links_as_its_twin(tie_factor):
                 assert same(taken, share)
             joining = joining_links(taken, leader)
             assert same((column[joining] for column in taken), plain.joining_links(share, n))
+            given = make_constraints(Vectors(D), **some_constraints(n, n))
+            ours_left, theirs_left = make_limits(given, n), make_limits(given, n)
+            allowed = allowed_links(taken, np.arange(n), ours_left)
+            assert same((column[allowed] for column in taken), limits.allowed_links(share, theirs_left))
+            assert same(ours_left[1:5], theirs_left[1:5])
             parts, bounds = groups_of(taken, np.arange(n), leader)
             groups = plain.groups_of(share, n)
             assert same((parts, bounds), (groups.parts, np.append(groups.starts, len(groups.parts))))

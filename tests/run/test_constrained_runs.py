@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -211,3 +213,8 @@ def test_text_counts_objects_where_there_are_no_names() -> None:
     assert tree.parameters["cannot_link"] == [[0, 1]]
     with pytest.raises(TypeError, match="'x' is no object"):
         reliac.cluster([[0.0], [1.0]], cannot_link=[("x", "1")])
+
+
+def test_what_the_page_about_constraints_shows_holds() -> None:
+    page = Path(__file__).parents[2] / "docs" / "constraints.md"
+    assert doctest.testfile(str(page), module_relative=False) == (0, 7)

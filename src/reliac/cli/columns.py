@@ -21,7 +21,7 @@ from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_numb
 class Table:
     """The numbers of a file with the names of its columns; names, classes and weights of its rows if it has them."""
 
-    numbers: Any  # an array, or a sparse matrix; of edges their ends and numbers
+    numbers: Any  # an array, or a sparse matrix; of edges their ends and numbers; of pairs their ends
     columns: tuple[str, ...]
     names: Names | None = None
     labels: Names | None = None
@@ -29,8 +29,9 @@ class Table:
     are_distances: bool = False  # the format says so, whatever the user says
 
 
-#: What the rows of a file are: objects with their numbers, edges between objects, or objects with no more than names.
-Form = Literal["table", "edges", "objects"]
+#: What the rows of a file are: objects with their numbers, edges between objects, objects with no more than names, or
+#: pairs of objects.
+Form = Literal["table", "edges", "objects", "pairs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,8 @@ def make_table(sheet: Sheet, choices: Choices) -> Table:
         return Table(_edges_of(sheet, choices), ())
     if choices.form == "objects":
         return _objects_of(sheet, choices)
+    if choices.form == "pairs":
+        return Table(_pairs_of(sheet), ())
     if choices.distances and choices.takes_all and _are_pairs(sheet):
         left, right = (list(map(str, _texts(sheet, place, complete=True))) for place in (0, 1))
         return table_of(from_pairs(left, right, _numbers_of(sheet, 2)))
@@ -186,6 +189,15 @@ def _objects_of(sheet: Sheet, choices: Choices) -> Table:
         None if labels is None else _texts(sheet, labels, complete=True),
         None if weights is None else _numbers_of(sheet, weights),
     )
+
+
+def _pairs_of(sheet: Sheet) -> list[tuple[str, str]]:
+    """Return pairs of objects as texts."""
+    if len(sheet.columns) != 2:
+        given = f"Pairs of objects in {len(sheet.columns)} columns"
+        raise ValueError(explain(given, "two columns, an object in each", "write a pair in every line: ann,bob"))
+    left, right = (_texts(sheet, place, complete=True).tolist() for place in (0, 1))
+    return list(zip(left, right, strict=True))
 
 
 def table_of(found: Named) -> Table:

@@ -27,7 +27,7 @@ from ..tree.outliers import BEST, BEST_CRITERION, read_score
 from ..tree.storage import holds_tree, read_tree
 from .columns import Choices, Table
 from .graphs import check_edges, cluster_asked_edges
-from .options import OF_A_CUT, OF_A_RUN, Asked
+from .options import CONSTRAINTS, OF_A_CUT, OF_A_RUN, Asked
 from .outputs import (
     FORMATS,
     OUTLIER_COLUMNS,
@@ -42,7 +42,7 @@ from .outputs import (
     tie_at_cut,
     write_output,
 )
-from .reading import called, extension, opened, read_stream
+from .reading import called, extension, opened, read_stream, read_table
 from .terminal import ROWS_DRAWN, aligned, is_terminal, say, shortened, show_table
 
 SAVED_TREES = (".reliac", ".json")
@@ -60,7 +60,8 @@ class Result(NamedTuple):
 
 def run_cluster(asked: Asked) -> int:
     """Cluster a file, write what was asked for, and tell the scores where classes are known."""
-    parts = asked.along_graph  # components of a graph are clusters, whatever else is asked for
+    # Components of a graph, and what constraints keep apart, are clusters, whatever else is asked for.
+    parts = asked.along_graph or bool(asked.given(CONSTRAINTS.options))
     form = asked_format(asked, bool(asked.label_column or asked.given(OF_A_CUT)), parts)
     how = how_to_write(asked, form)
     try:
@@ -72,7 +73,11 @@ def run_cluster(asked: Asked) -> int:
     _check_cut(asked, tree.n_objects, tree.n_clusters, tree.n_levels)
     if form and form.needs_root and tree.n_clusters > 1:
         given = f"A forest of {tree.n_clusters} trees, and a linkage matrix has room for one tree only"
-        step = "stop later" + (", join the rest with --join-components" if parts else "") + ", or write --to tree"
+        step = (
+            "stop later"
+            + (", join the rest with --join-components" if asked.edges is not None else "")
+            + ", or write --to tree"
+        )
         raise ValueError(explain(given, "trees that end with one cluster", step))
     labels = tree.labels(asked.clusters, level=asked.level, distance=asked.distance)
     if form is None:
@@ -276,6 +281,8 @@ def _check_cut(asked: Asked, n: int, fewest: int, levels: int) -> None:
         step = f"ask for no more clusters than the {n} objects"
         if asked.along_graph and asked.clusters < fewest:
             step = f"the edges leave {fewest} clusters apart: ask for more, or add --join-components"
+        elif asked.given(CONSTRAINTS.options) and asked.clusters < fewest:
+            step = f"the constraints leave {fewest} clusters: ask for more, or drop constraints"
         check_count("clusters", asked.clusters, min(fewest, n), n, step)
     if asked.level is not None:
         check_count("level", asked.level, 0, levels, f"look at the levels first: reliac levels {asked.file}")
@@ -337,7 +344,11 @@ def _run_options(asked: Asked) -> dict[str, Any]:
     shown: dict[str, Any] = {"progress": True} if asked.progress or is_terminal(sys.stderr) else {}
     if asked.progress == JSON:
         shown = {"progress": JSON}
-    return asked.arguments() | shown
+    arguments = asked.arguments()
+    for name in ("must_link", "cannot_link"):
+        if name in arguments:
+            arguments[name] = read_table(arguments[name], None, Choices(form="pairs", header=False)).numbers
+    return arguments | shown
 
 
 # --- from a tree to a file ---

@@ -56,7 +56,7 @@ def read_delimited(stream: BinaryIO, kind: str, called: str, choices: Choices) -
     table = _triangle(stream, delimiter) if choices.distances and choices.takes_all else None
     if table is not None:
         return table
-    if stream.seek(0, os.SEEK_END) >= LARGE and delimiter != " " and choices.form != "objects":
+    if stream.seek(0, os.SEEK_END) >= LARGE and delimiter != " " and choices.form in ("table", "edges"):
         table = _by_arrow(stream, delimiter, called, choices)
     return make_table(_by_lines(stream, delimiter, called, choices), choices) if table is None else table
 

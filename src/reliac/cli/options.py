@@ -164,6 +164,14 @@ EDGES = Section(
         Option("--join-components", "", JOIN_HELP, bool, "join_components"),
     ),
 )
+CONSTRAINTS = Section(
+    "constraints (FILE: two columns of names, or of row numbers from 0, without titles)",
+    (
+        Option("--must-link", "FILE", "pairs that are together from the beginning", python="must_link"),
+        Option("--cannot-link", "FILE", "pairs that are never in one cluster", python="cannot_link"),
+        Option("--max-size", "N", "no cluster has more objects than N", int, "max_size"),
+    ),
+)
 RUN = Section(
     "run",
     (
@@ -252,7 +260,7 @@ REPRODUCE = Section(
 )
 
 #: All options of cluster(); those that a saved tree has no use for; and those that make more than one cluster.
-ALL = tuple(option for section in (RUN, STOP) for option in section.options if option.python)
+ALL = tuple(option for section in (RUN, CONSTRAINTS, STOP) for option in section.options if option.python)
 OF_A_RUN = (*ALL, *INPUT.options, *EDGES.options)
 OF_A_CUT = (*CUTS.options, *(option for option in ALL if option.python in ("n_clusters", "max_level", "max_distance")))
 

@@ -121,10 +121,10 @@ def _need_command(ctx: click.Context) -> None:
 def _commands() -> list[_Command]:
     """Return the commands in the order of the help."""
     read = (options.FILE, options.INPUT, options.EDGES)
-    whole = (*read, options.RUN, options.STOP)
-    scored = (*read, options.RUN_FOR_OUTLIERS, options.STOP)
+    whole = (*read, options.RUN, options.CONSTRAINTS, options.STOP)
+    scored = (*read, options.RUN_FOR_OUTLIERS, options.CONSTRAINTS, options.STOP)
     as_text = options.table_output("text")
-    edges = (*read, options.RUN_BY_SINGLE, options.STOP, options.table_output("csv"))
+    edges = (*read, options.RUN_BY_SINGLE, options.CONSTRAINTS, options.STOP, options.table_output("csv"))
     compared = (options.FILE, options.INPUT, options.RUN, options.STRATEGIES, as_text)
     reproduce = "the paper's experiments, and a report that compares them"
     return [

@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from ..errors import explain
 from ..input.connectivity import connectivity_entries
+from ..input.constraints import pairs_among
 from ..input.graph import ADD_EDGES, check_components
 from ..input.metrics import MetricLike
 from ..input.numbers import is_frame, to_numbers
+from ..input.objects import Vectors
 from ..input.options import check_count, check_number
 from ..tree.clustertree import ClusterTree
 from ..tree.exports import linkage_rows
@@ -166,6 +168,10 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         A file that keeps the levels done; after a crash the same call goes on from there.
     max_level : int or None, default=None
         Stop after so many levels: the clusters are those of that level. Needs ``n_clusters=None``.
+    must_link, cannot_link : list of pairs of rows or None, default=None
+        Rows, by number or name, that are in one cluster from the beginning, or never.
+    max_size : int or None, default=None
+        No cluster has more rows than this. Fewer clusters than the constraints leave are an error.
 
     Attributes
     ----------
@@ -208,6 +214,9 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         progress: Any = None,
         checkpoint: Any = None,
         max_level: int | None = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        max_size: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
@@ -223,6 +232,9 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         self.progress = progress
         self.checkpoint = checkpoint
         self.max_level = max_level
+        self.must_link = must_link
+        self.cannot_link = cannot_link
+        self.max_size = max_size
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ReliableAgglomerativeClustering:
         """Build the tree of the rows of X and cut it; ``y`` is ignored.
@@ -240,13 +252,16 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         self._check_cut(len(rows))
         neighbours = self._neighbours(numbers)
         data, names = (X if is_frame(X) else numbers), None  # a frame carries the names of its rows
+        constraints = {name: getattr(self, name) for name in ("must_link", "cannot_link", "max_size")}
         if len(rows) < n:
             own = to_numbers(X)[1] if is_frame(X) else None
+            whole = Vectors(numbers, names=own)
+            constraints |= pairs_among(rows, whole, self.must_link, self.cannot_link)
             names = None if own is None else own[rows]
             data = numbers = numbers[np.ix_(rows, rows)] if is_given(self.metric) else numbers[rows]
             neighbours = None if neighbours is None else neighbours[rows][:, rows]
         self.labels_ = np.full(n, -1, dtype=np.intp)
         self.labels_[rows] = self._fit_tree(
-            data, numbers, neighbours, weights=weights, **({} if names is None else {"names": names})
+            data, numbers, neighbours, weights=weights, **constraints, **({} if names is None else {"names": names})
         )
         return self

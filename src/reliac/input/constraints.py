@@ -29,6 +29,9 @@ from .options import check_count
 #: Rows of two objects.
 Pairs = NDArray[np.intp]
 
+#: Up to so many names are told where one is not known.
+NAMES_TOLD = 50
+
 #: Of a long chain of must-links so many objects are shown.
 SHOWN = 8
 
@@ -49,9 +52,7 @@ class Constraints:
 
     def subset(self, objects: NDArray[np.intp], n: int) -> Constraints | None:
         """Return what is left of the constraints among some of n objects, by their new numbers."""
-        number = np.full(n, -1)
-        number[objects] = np.arange(len(objects))
-        must, cannot = (number[pairs[(number[pairs] >= 0).all(axis=1)]] for pairs in (self.must, self.cannot))
+        must, cannot = (_renumbered(pairs, objects, n) for pairs in (self.must, self.cannot))
         return _if_any(Constraints(_in_order(must), _in_order(cannot), self.max_size))
 
 
@@ -60,7 +61,7 @@ def make_constraints(objects: Objects, must_link: Any, cannot_link: Any, max_siz
     if max_size is not None:
         step = "give the number of objects that a cluster may hold, or leave it out"
         max_size = check_count("max_size", max_size, 1, math.inf, step)
-    must, cannot = (_read_pairs(name, pairs, objects) for name, pairs in _named(must_link, cannot_link))
+    must, cannot = (read_pairs(name, pairs, objects) for name, pairs in _named(must_link, cannot_link))
     itself = np.flatnonzero(cannot[:, 0] == cannot[:, 1])
     if len(itself):
         one = _called(objects, cannot[itself[0], 0])
@@ -88,6 +89,20 @@ def check_not_split(constraints: Constraints | None, n_clusters: int, n: int) ->
 
 def _named(must_link: Any, cannot_link: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:
     return ("must_link", must_link), ("cannot_link", cannot_link)
+
+
+def pairs_among(rows: NDArray[np.intp], objects: Objects, must_link: Any, cannot_link: Any) -> dict[str, Pairs]:
+    """Return the pairs of some rows, by their numbers among these; pairs of other rows are left out."""
+    given = _named(must_link, cannot_link)
+    return {name: _renumbered(read_pairs(name, pairs, objects), rows, objects.n) for name, pairs in given}
+
+
+def _renumbered(pairs: Pairs, objects: NDArray[np.intp], n: int) -> Pairs:
+    """Return the pairs among some of n objects, by their new numbers."""
+    number = np.full(n, -1)
+    number[objects] = np.arange(len(objects))
+    pairs = number[pairs]
+    return pairs[(pairs >= 0).all(axis=1)]
 
 
 def _if_any(made: Constraints) -> Constraints | None:
@@ -119,7 +134,7 @@ def _joining(pairs: Pairs, n: int) -> Pairs:
 # --- what a user passes ---
 
 
-def _read_pairs(name: str, pairs: Any, objects: Objects) -> Pairs:
+def read_pairs(name: str, pairs: Any, objects: Objects) -> Pairs:
     """Return pairs of objects as numbers, (m, 2)."""
     if pairs is None:
         return np.empty((0, 2), np.intp)
@@ -157,7 +172,7 @@ def _number_of(name: str, end: Any, objects: Objects, number: dict[str, int]) ->
     if objects.names is not None and (isinstance(end, str) or (whole and objects.labelled)):
         place = number.get(str(end))
         if place is None:
-            raise ValueError(unknown_name(f"object in {name}", str(end), number))
+            raise ValueError(_unknown(name, str(end), number))
         if place < 0:
             raise ValueError(
                 explain(
@@ -175,6 +190,14 @@ def _number_of(name: str, end: Any, objects: Objects, number: dict[str, int]) ->
             explain(f"{name}: object {end} of {objects.n}", f"0 to {objects.n - 1}", "count objects from 0")
         )
     return int(end)
+
+
+def _unknown(name: str, end: str, number: dict[str, int]) -> str:
+    """Say that no object has a name; of many names only a few are told."""
+    if len(number) <= NAMES_TOLD:
+        return unknown_name(f"object in {name}", end, number)
+    few = ", ".join(list(number)[:3])
+    return explain(f"Unknown object in {name} {end!r}", f"names of objects: {few}, ...", "check how names are written")
 
 
 # --- contradictions ---

@@ -46,8 +46,8 @@ def check_may_have_root(problem: Problem) -> None:
     if problem.constraints and (len(problem.constraints.cannot) or problem.constraints.max_size):
         raise ValueError(
             explain(
-                "join_components=True with cannot_link or max_size: a root would join what is forbidden",
-                "join_components=True with must_link at most",
+                f"{option('join_components', True)} with cannot_link or max_size: a root would join what is forbidden",
+                "constraints without a root, or must-links alone",
                 "leave one of them out; the forest that is left is tree.clusters()",
             )
         )

@@ -87,7 +87,7 @@ def summary(tree: ClusterTree) -> str:
 
 def _in_short(value: object) -> object:
     """Return the number of pairs in place of a list of them."""
-    return f"{len(value)} pairs" if isinstance(value, list) else value
+    return f"{len(value)} pair{'s'[: len(value) != 1]}" if isinstance(value, list) else value
 
 
 def has_ties(tree: ClusterTree) -> bool:

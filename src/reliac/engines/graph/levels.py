@@ -10,9 +10,9 @@ from ...algorithm.links import Links
 from ..compiled.formulas import shares_of_parts
 from ..compiled.loading import bare_inside, compiled, inside
 from ..compiled.sets import top
-from ..compiled.sorting import some_of, with_room
+from ..compiled.sorting import some_of, sorted_order, with_room
 from ..compiled.spaces import join_space
-from ..compiled.step import choose_links, groups_of, may_join
+from ..compiled.step import choose_links, groups_of
 from .rows import SMALLEST, add_row, refresh, search, write_row
 
 # Clusters go by slot. ``rows.object_of`` gives the first object of each; where an order matters objects are compared.
@@ -179,18 +179,37 @@ def count_far_links(rows, room, some, tie_factor):
             o = np.int64(room.other[e])
             near += o < c and room.stored[e] < np.inf and rows.best[o] * tie_factor >= rows.far
     if rows.limits.active:
-        near += count_forbidden(rows, some, tie_factor)
+        near += count_forbidden(rows, room, some, tie_factor)
     return count * (count - 1) // 2 - near
 
 
 @inside
-def count_forbidden(rows, some, tie_factor):
-    """Count the pairs of clusters with nothing nearer than M that may not be joined: they are no links at all."""
-    count = 0
+def count_forbidden(rows, room, some, tie_factor):
+    """Count the pairs of clusters with nothing nearer than M that may not be joined: they are no links at all.
+
+    Those that are too large together follow from sorted sizes; the others have a cannot-link, and are met along it.
+    """
+    limits, count, sizes = rows.limits, 0, np.empty(len(some))
+    among, far = np.zeros(len(rows.leader), np.bool_), 0
     for c in some:
-        for o in some:
-            far = min(rows.best[c], rows.best[o]) * tie_factor >= rows.far
-            count += o < c and far and not may_join(rows.limits, rows.object_of[c], rows.object_of[o])
+        if rows.best[c] * tie_factor >= rows.far:
+            among[rows.object_of[c]], sizes[far] = True, limits.size[rows.object_of[c]]
+            far += 1
+    sizes = some_of(sizes, sorted_order(sizes[:far], np.zeros(far, np.int64)))
+    fits = 0  # so many of the smallest clusters may be joined with the one looked at, the largest first
+    for k in range(far - 1, -1, -1):
+        while fits < far and sizes[fits] + sizes[k] <= limits.max_size:
+            fits += 1
+        count += max(k - fits, 0)
+    for c in some:
+        own, segment = rows.object_of[c], limits.head[rows.object_of[c]]
+        room.number[0] += 1
+        while among[own] and segment >= 0:
+            for e in range(limits.starts[segment], limits.starts[segment + 1]):
+                o = top(limits.leader, limits.other[e])
+                new, room.stamp[o] = room.stamp[o] != room.number[0], room.number[0]
+                count += new and o < own and among[o] and limits.size[o] + limits.size[own] <= limits.max_size
+            segment = limits.following[segment]
     return count
 
 
