@@ -161,6 +161,22 @@ def test_what_does_not_fit_with_constraints_is_told_with_what_would(monkeypatch:
         choice.choose(make_problem(np.zeros((50_000, 2)), max_size=10))
 
 
+@pytest.mark.parametrize("join_components", [False, True])
+def test_constraints_hold_along_neighbours_and_where_their_components_are_joined(join_components: bool) -> None:
+    names = [f"row {i}" for i in range(30)]
+    tree = reliac.cluster(X, "average", neighbors=4, join_components=join_components, names=names, **SOME)
+    assert not broken(tree.labels())
+    by_name = {key: [(names[i], names[j]) for i, j in SOME[key]] for key in ("must_link", "cannot_link")}
+    options = {"neighbors": 4, "join_components": join_components, "names": names, "max_size": 8, **by_name}
+    assert np.array_equal(reliac.cluster(X, "average", **options).links, tree.links)
+
+
+def test_constraints_hold_along_edges_that_have_the_distances_of_their_objects() -> None:
+    graph = reliac.neighbors(X, 5).graph()
+    for criterion in CRITERIA:
+        assert not broken(reliac.cluster(X, criterion, connectivity=graph, **SOME).labels())
+
+
 # --- names and mistakes ---
 
 

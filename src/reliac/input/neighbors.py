@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,8 @@ class NeighborGraph(Graph):
     k: int
     metric: str  # its name
     approximate: int | None = None
+
+    labelled: ClassVar[bool] = False  # the user knows rows
 
     @property
     def how_to_join(self) -> str:
