@@ -163,7 +163,8 @@ class Graph(Objects):
         far = self.far(criterion)
         if math.isinf(far):
             return far
-        return float(np.nextafter(far, -math.inf)) if self.n > ADDED_UP else far * (1.0 - ROUNDING)
+        below = float(np.nextafter(far, -math.inf))  # also of 0, the distance of a graph without edges
+        return below if self.n > ADDED_UP else min(below, far * (1.0 - ROUNDING))
 
     @property
     def options(self) -> dict[str, Any]:
