@@ -14,7 +14,7 @@ from ...input.objects import Distances, Objects, rows_of
 from ...machine import in_threads
 
 #: Distances that a thread computes at a time.
-BLOCK = 2**20
+BLOCK = 2**17
 
 
 def nearest_in_whole_rows(
