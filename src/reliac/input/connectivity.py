@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..algorithm.criteria import CRITERIA, Criterion, MeanForm
 from ..errors import explain, option
 from .condensed import place_of
-from .graph import ADD_EDGES, ON_GRAPHS, Connected, Graph, both_directions
+from .graph import ON_GRAPHS, Connected, Graph, both_directions, join_by_rows
 from .metrics import METRICS, MetricLike, compared_metric, distances_along, squares_of
 from .numbers import is_sparse
 from .objects import Distances, Objects, Vectors
@@ -31,8 +31,8 @@ class AlongEdges(Graph):
 
     @property
     def how_to_join(self) -> str:
-        """Say that edges are all that joins components."""
-        return ADD_EDGES
+        """Say what joins components besides edges."""
+        return join_by_rows()
 
     @property
     def options(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: What ``missing`` may be, besides a number.
 MISSING = ("far", "ignore")
 
-#: What a user of ``connectivity`` can do about a graph of several parts.
+#: What a user of an estimator with ``connectivity`` can do about a graph of several parts.
 ADD_EDGES = "add edges that join the components: connectivity is never completed"
 
 #: Of more edges than this evenly spaced ones are hashed.
@@ -80,7 +80,7 @@ class Connected(Vectors):
 
     def check_count(self, n_clusters: int) -> None:
         """Refuse fewer clusters than connected components."""
-        check_components(n_clusters, self.graph.n_components, self.n, ADD_EDGES)
+        check_components(n_clusters, self.graph.n_components, self.n, join_by_rows())
 
     def subset(self, objects: NDArray[np.intp]) -> Self:
         """Return some of the rows, with the edges between them."""
@@ -313,6 +313,11 @@ def check_far(missing: object, far: float, largest: float) -> None:
                 f"give a number of at least {largest:g}, or drop longer edges with max_distance",
             )
         )
+
+
+def join_by_rows() -> str:
+    """Say what joins the components of ``connectivity``."""
+    return f"join what is left by the rows themselves: {option('join_components', True)}"
 
 
 def check_components(n_clusters: int, components: int, n: int, step: str) -> None:

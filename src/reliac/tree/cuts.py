@@ -50,7 +50,8 @@ def how_to_join(tree: ClusterTree) -> str:
     if tree.parameters.get("cannot_link") or tree.parameters.get("max_size"):
         return "go on with tree.develop() if the run stopped early, or drop constraints"
     if "connectivity" in tree.parameters:
-        return "go on with tree.develop() if the run stopped early, or add edges that join the parts of the graph"
+        step = f"add edges that join the parts of the graph, or {option('join_components', True)}"
+        return f"go on with tree.develop() if the run stopped early, or {step}"
     if "neighbors" in tree.parameters and "join_components" not in tree.parameters:
         return (
             f"go on with tree.develop() if the run stopped early, or join the parts: {option('join_components', True)}"
