@@ -14,9 +14,21 @@ from scipy.spatial.distance import pdist, squareform
 import reliac
 from graphs import GRAPHS, Edges, Made, among_neighbours, ignoring_missing, random_edges
 from problems import ALPHAS
+from reliac.engines.graph import contraction
 from reliac.engines.graph import engine as graph_engine
 
 CRITERIA = ("single", "complete", "average", "weighted")
+
+
+@pytest.fixture(params=["as a small graph", "as a large one"])
+def size(request: Any, monkeypatch: Any) -> str:
+    """Treat graphs as small ones, and as large ones: numbered anew, contracted again and again, in threads."""
+    if request.param == "as a large one":
+        monkeypatch.setattr(graph_engine, "WORTH_AN_ORDER", 1)
+        monkeypatch.setattr(graph_engine, "WORTH_THREADS", 0)
+        monkeypatch.setattr(graph_engine, "n_threads", lambda n_jobs: 3)
+        monkeypatch.setattr(contraction, "FEWEST_SLOTS", 0)
+    return str(request.param)
 
 
 def run(n: int, edges: Edges, criterion: str, engine: str = "graph", **options: Any) -> reliac.ClusterTree:
@@ -43,7 +55,7 @@ def check_made(tree: reliac.ClusterTree, expected: list[Made]) -> None:
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_the_tree_is_that_of_the_completed_matrix_bit_for_bit(name: str, criterion: str) -> None:
+def test_the_tree_is_that_of_the_completed_matrix_bit_for_bit(name: str, criterion: str, size: str) -> None:
     n, edges = GRAPHS[name]
     for missing in ("far", float(edges[2].max()) + 3.0):
         for alpha in ALPHAS:
@@ -80,7 +92,7 @@ def test_a_complete_graph_has_the_tree_of_its_matrix(criterion: str) -> None:
 
 @pytest.mark.parametrize("criterion", ["single", "complete", "average"])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_missing_pairs_that_are_ignored_do_not_count(name: str, criterion: str) -> None:
+def test_missing_pairs_that_are_ignored_do_not_count(name: str, criterion: str, size: str) -> None:
     n, edges = GRAPHS[name]
     if len(edges[0]) > 300:
         pytest.skip("the definition takes long here")
@@ -106,16 +118,6 @@ def test_rows_and_edges_in_any_order_give_the_same_tree(criterion: str, missing:
             assert clusters == {frozenset(c.tolist()) for c in other.clusters(level)}
 
 
-def test_objects_of_a_large_graph_are_numbered_anew_without_changing_the_tree(monkeypatch: Any) -> None:
-    n, edges = GRAPHS["tied"]
-    for criterion in CRITERIA:
-        for alpha in ALPHAS:
-            expected = run(n, edges, criterion, alpha=alpha)
-            monkeypatch.setattr(graph_engine, "WORTH_AN_ORDER", 1)
-            assert same(run(n, edges, criterion, alpha=alpha), expected)
-            monkeypatch.undo()
-
-
 @pytest.mark.parametrize("name", ["tied", "split", "grid", "chain"])
 def test_single_is_replayed_on_spanning_trees_with_the_same_links_and_pairs(name: str) -> None:
     n, edges = GRAPHS[name]
@@ -139,7 +141,7 @@ def test_any_graph_has_the_tree_of_its_completed_matrix(
     assert same(run(n, edges, criterion, **options), run(n, edges, criterion, engine="literal", **options))
 
 
-def test_early_stopping_and_developing_give_the_whole_tree() -> None:
+def test_early_stopping_and_developing_give_the_whole_tree(size: str) -> None:
     n, edges = GRAPHS["thick"]
     for criterion in CRITERIA:
         whole = run(n, edges, criterion, missing="ignore")
@@ -148,7 +150,7 @@ def test_early_stopping_and_developing_give_the_whole_tree() -> None:
         assert np.array_equal(part.develop().links, whole.links)
 
 
-def test_weights_stand_for_objects_that_have_joined_already() -> None:
+def test_weights_stand_for_objects_that_have_joined_already(size: str) -> None:
     n, edges = GRAPHS["distinct"]
     weights = np.random.default_rng(1).integers(1, 4, n)
     options = {"weights": weights, "missing": 2.0e6}
@@ -177,7 +179,7 @@ def joined(X: Any, edges: Edges, criterion: str, **options: Any) -> reliac.Clust
 
 @pytest.mark.parametrize("criterion", ["ward", "centroid", "median", "average"])
 @pytest.mark.parametrize("name", ["few", "thin", "tied", "star", "chain", "grid", "split"])
-def test_only_neighbours_are_joined_by_the_distance_of_vectors(name: str, criterion: str) -> None:
+def test_only_neighbours_are_joined_by_the_distance_of_vectors(name: str, criterion: str, size: str) -> None:
     n, edges = GRAPHS[name]
     for largest in (3, 1000):
         X = np.random.default_rng(n).integers(0, largest, size=(n, 2)).astype(float)
@@ -185,7 +187,7 @@ def test_only_neighbours_are_joined_by_the_distance_of_vectors(name: str, criter
             check_made(joined(X, edges, criterion, alpha=alpha), among_neighbours(X, edges, criterion, alpha))
 
 
-def test_one_link_at_a_time_is_the_tree_of_scikit_learn() -> None:
+def test_one_link_at_a_time_is_the_tree_of_scikit_learn(size: str) -> None:
     cluster = pytest.importorskip("sklearn.cluster")
     neighbors = pytest.importorskip("sklearn.neighbors")
     X = np.random.default_rng(0).normal(size=(200, 3))

@@ -32,9 +32,9 @@ def take(links, which):
 @inside
 def sorted_links(links, object_of):
     """Return the order of links by distance, then by the smaller and the larger object."""
-    key, n = np.empty(len(links.p), np.int64), len(object_of)
+    key = np.empty(len(links.p), np.int64)
     for k in range(len(links.p)):
-        key[k] = object_of[links.p[k]] * n + object_of[links.q[k]]
+        key[k] = (object_of[links.p[k]] << 32) + object_of[links.q[k]]
     return sorted_order(links.distance, key)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,24 @@ from ...input.graph import Connected, Graph
 from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
+from ...machine import in_threads, n_threads
 from ..compiled.loading import FEW, load
-from ..compiled.rules import make_rules
+from ..compiled.rules import Rules, make_rules
 from ..vectors.moments import Moments, make_moments, refusal
-from .levels import LEVEL, N_ALIVE, N_LINKS, Steps, advance, catch_up, search_all
+from .contraction import contract, fewest_clusters, is_due
+from .filling import Listed, fill_share, walk
+from .levels import (
+    advance,
+    begin_join,
+    catch_up,
+    end_join,
+    hear,
+    join_share,
+    search_share,
+    take_level,
+)
 from .rows import LARGEST, SMALLEST, SUM, Room, Rows
+from .steps import LEVEL, N_ALIVE, N_LINKS, N_SEARCHED, Steps
 
 #: How kernels know a reduction.
 REDUCTIONS: dict[np.ufunc, int] = {np.minimum: SMALLEST, np.maximum: LARGEST, np.add: SUM}
@@ -28,22 +41,26 @@ REDUCTIONS: dict[np.ufunc, int] = {np.minimum: SMALLEST, np.maximum: LARGEST, np
 #: Compiled code returns to Python after so many entries were read: for progress and Ctrl-C.
 ENTRIES_BEFORE_PAUSE = 2**24
 
+#: Levels that search more rows than this are done in threads.
+WORTH_THREADS = 2000
+
 #: With so many edges it pays to number the objects anew.
 WORTH_AN_ORDER = 50_000
 
 
 class GraphEngine:
-    """The criteria that follow from distances of pairs, on the listed pairs of a graph, in one thread."""
+    """The criteria that follow from distances of pairs, on the listed pairs of a graph; large levels in threads."""
 
     name = "graph"
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
-        del n_jobs
         _load(problem)
         self.problem = problem
         n = problem.n_objects
-        self.rows = _make_rows(problem, *_near_each_other(_graph_of(problem)))
-        self.room = _make_room(n)
+        self.rows = _make_rows(problem)
+        self.threads = n_threads(n_jobs) if n >= WORTH_THREADS else 1
+        self.rooms = [_make_room(n) for _ in range(self.threads)]
+        self._fill_rows()
         heap = 3 * n if problem.alpha == 0.0 else 1
         single = self.rows.reduction == SMALLEST
         self.steps = Steps(
@@ -90,16 +107,39 @@ class GraphEngine:
         bounds = np.append(groups.starts, len(groups.parts))
         if self.rows.limits.active:
             join_groups(self.rows.limits, groups)
-        catch_up(self.rows, self.room, self.steps, slot_of[groups.parts], bounds)
+        catch_up(self.rows, self.rooms[0], self.steps, slot_of[groups.parts], bounds)
+
+    def _fill_rows(self) -> None:
+        """Copy the edges into the rows."""
+        graph, rows = _graph_of(self.problem), self.rows
+        slot_of = np.empty(graph.n, np.int32)
+        slot_of[rows.object_of] = np.arange(graph.n, dtype=np.int32)
+        edges = Listed(
+            graph.starts,
+            graph.ends,
+            graph.distances,
+            counts=np.empty(0) if graph.counts is None else graph.counts,
+            pairs=np.empty(0, np.int64) if graph.pairs is None else graph.pairs,
+            weight=np.empty(0) if (rows.weight == 1.0).all() else self.problem.weights,
+            slot_of=slot_of,
+        )
+        self._in_threads(lambda _, first, last: fill_share(edges, rows, first, last), graph.n)
 
     def levels(self, level: int) -> Iterator[Batch]:
-        """Develop all levels, in as few calls of compiled code as patience allows."""
+        """Develop all levels: large ones in threads, the others in as few calls of compiled code as patience allows."""
         steps, rules, n = self.steps, make_rules(self.problem, limits=self.rows.limits), self.problem.n_objects
         steps.counters[LEVEL] = level
-        search_all(self.rows, self.room, steps, rules.tie_factor)
+        self._search(np.flatnonzero(self.rows.leader == np.arange(n)), rules.tie_factor)
         sets, told, done = np.arange(n), 0, False
+        most = WORTH_THREADS if self.threads > 1 else n
         while not done:
-            done = advance(self.rows, self.room, steps, rules, sets, ENTRIES_BEFORE_PAUSE)
+            if is_due(self.rows, self.n_clusters):
+                self.rows = contract(self.rows, self.rooms[0], steps)
+            if steps.counters[N_SEARCHED] > most:
+                done = self._join_in_threads(rules, sets)
+            else:
+                fewest = fewest_clusters(self.rows)
+                done = advance(self.rows, self.rooms[0], steps, rules, sets, fewest, most, ENTRIES_BEFORE_PAUSE)
             new = slice(told, int(steps.counters[N_LINKS]))
             told = new.stop
             pairs = None
@@ -107,6 +147,36 @@ class GraphEngine:
                 pairs = np.column_stack(np.divmod(steps.pair[new], n)).astype(np.intp)
             if new.stop > new.start:
                 yield Batch(steps.level[new], Links(steps.p[new], steps.q[new], steps.distance[new]), pairs)
+
+    def _search(self, some: NDArray[np.int64], tie_factor: float) -> None:
+        """Search some clusters, all that are new at this level."""
+        self.steps.searched[: len(some)] = some
+        self.steps.counters[N_SEARCHED] = len(some)
+        self._in_threads(
+            lambda room, first, last: search_share(self.rows, room, some[first:last], tie_factor), len(some)
+        )
+
+    def _join_in_threads(self, rules: Rules, sets: NDArray[np.int64]) -> bool:
+        """Run one level, its joins and searches in threads; tell whether all is done."""
+        rows, steps, factor = self.rows, self.steps, rules.tie_factor
+        parts, bounds = take_level(rows, self.rooms[0], steps, rules, sets)
+        groups = len(bounds) - 1
+        if not groups:
+            return True
+        begin_join(rows, steps, parts, bounds)
+        for told, head_of in self._in_threads(
+            lambda room, first, last: join_share(rows, room, parts, bounds, first, last, factor), groups
+        ):
+            hear(rows, steps, told, head_of)
+        lost = steps.searched[groups : steps.counters[N_SEARCHED]]
+        self._in_threads(lambda room, first, last: search_share(rows, room, lost[first:last], factor), len(lost))
+        end_join(rows, steps, parts)
+        return False
+
+    def _in_threads(self, work: Callable[[Room, int, int], Any], count: int) -> list[Any]:
+        """Do some work on shares of ``count`` things, each thread with a room of its own; results in order."""
+        bounds = np.linspace(0, count, len(self.rooms) + 1).astype(np.int64)
+        return in_threads(lambda t: work(self.rooms[t], bounds[t], bounds[t + 1]), range(len(self.rooms)), self.threads)
 
 
 def _graph_of(problem: Problem) -> Graph:
@@ -118,69 +188,34 @@ def _graph_of(problem: Problem) -> Graph:
     return problem.objects
 
 
-def _near_each_other(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
-    """Number the objects of a large graph so that those with an edge have near numbers, for the cache.
-
-    Returns the graph in the new order, and the object of every slot.
-    """
-    if graph.n_edges < WORTH_AN_ORDER:
-        return graph, np.arange(graph.n)
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    starts = graph.starts.astype(np.int32) if len(graph.ends) < 2**31 else graph.starts
-    matrix = csr_array((graph.distances, graph.ends, starts), shape=(graph.n, graph.n))
-    order = reverse_cuthill_mckee(matrix, symmetric_mode=True).astype(np.int64)
-    slot_of = np.empty(graph.n, np.int32)
-    slot_of[order] = np.arange(graph.n, dtype=np.int32)
-    given = {"counts": graph.counts, "pairs": graph.pairs}
-    more = {
-        name: csr_array((entries, graph.ends, starts), shape=matrix.shape)[order].data
-        for name, entries in given.items()
-        if entries is not None
-    }
-    matrix = matrix[order]
-    return replace(
-        graph, starts=matrix.indptr.astype(np.int64), ends=slot_of[matrix.indices], distances=matrix.data, **more
-    ), order
-
-
-def _make_rows(problem: Problem, graph: Graph, object_of: NDArray[np.int64]) -> Rows:
-    """Copy the edges into rows: the numbers that pairs of objects store."""
-    row, n, weight = problem.criterion, problem.n_objects, problem.weights[object_of]
+def _make_rows(problem: Problem) -> Rows:
+    """Return rows whose edges are still to be filled in; objects of a large graph that have an edge get near slots."""
+    row, n, graph = problem.criterion, problem.n_objects, _graph_of(problem)
     reduction, listed = REDUCTIONS[row.reduction], isinstance(problem.objects, Graph)
-    stored, count, pair = np.empty(1), np.empty(1), np.empty(1, np.int64)
+    order = walk(graph.starts, graph.ends) if graph.n_edges >= WORTH_AN_ORDER else np.arange(n)
+    start, used = np.zeros(n + 1, np.int64), np.diff(graph.starts)[order]
+    np.cumsum(used, out=start[1:])
     joined = graph.counts is not None  # before: entries are sums over pairs of objects, and all weights count
     weighed = joined or (reduction == SUM and not row.equal_parts)
-    if listed:
-        p, stored = np.repeat(np.arange(n), np.diff(graph.starts)), graph.distances.astype(np.float64)
-        if graph.pairs is not None:
-            pair = graph.pairs.copy()
-        elif reduction == SMALLEST:
-            pair = object_of[p] * n + object_of[graph.ends]
-        elif graph.counts is not None:
-            count = graph.counts.copy()
-        else:
-            count = weight[p] * weight[graph.ends] if weighed else np.ones(len(stored))
-            stored *= count
+    numbers, pairs = listed * len(graph.ends), listed * (reduction == SMALLEST) * len(graph.ends)
     return Rows(
-        other=graph.ends.copy(),
-        stored=stored,
-        count=count,
-        pair=pair,
-        start=graph.starts,
+        other=np.empty(len(graph.ends), np.int32),
+        stored=np.empty(numbers),
+        count=np.empty(numbers - pairs),
+        pair=np.empty(pairs, np.int64),
+        start=start,
         following=np.full(n, -1),
         last=np.arange(n),
-        used=np.diff(graph.starts),
+        used=used,
         leader=np.arange(n),
-        object_of=object_of,
+        object_of=order,
         factor=np.ones(n),
-        weight=weight if weighed else np.ones(n),
+        weight=problem.weights[order] if weighed else np.ones(n),
         best=np.full(n, np.inf),
         nearest=np.arange(n),
         tied=np.zeros(n, np.bool_),
         looked=np.zeros(n, np.int64),
-        points=_points_of(problem, object_of),
+        points=_points_of(problem, order),
         reduction=reduction,
         far=graph.far(row),
         ignore=graph.missing == "ignore",
@@ -211,9 +246,8 @@ def _make_room(n: int) -> Room:
         stored=np.empty(n),
         count=np.empty(n),
         pair=np.empty(n, np.int64),
-        place=np.empty(n, np.int64),
-        stamp=np.zeros(n, np.int64),
-        number=np.zeros(1, np.int64),
+        place=np.full(n, -1),
+        base=np.zeros(1, np.int64),
     )
 
 

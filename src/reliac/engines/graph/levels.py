@@ -2,96 +2,19 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 import numpy as np
 
 from ...algorithm.links import Links
 from ..compiled.formulas import shares_of_parts
-from ..compiled.loading import bare_inside, compiled, inside
+from ..compiled.loading import bare_inlined, bare_inside, compiled, inside
 from ..compiled.sets import top
 from ..compiled.sorting import some_of, sorted_order, with_room
 from ..compiled.spaces import join_space
 from ..compiled.step import choose_links, groups_of
-from .rows import SMALLEST, add_row, refresh, search, write_row
+from .rows import SMALLEST, add_row, begin_row, refresh, search, write_row
+from .steps import LEVEL, N_ALIVE, N_HEAP, N_LINKS, N_SEARCHED, push, refill, smallest_link
 
 # Clusters go by slot. ``rows.object_of`` gives the first object of each; where an order matters objects are compared.
-
-#: What the levels leave: links and, for the smallest distance, their ``pair`` of objects; the clusters ``searched`` at
-#: the last level; ``heap``: clusters by the distance of their nearest, where links are taken one at a time.
-Steps = namedtuple("Steps", "p q distance level pair searched heap heap_key counters")
-
-#: Places in Steps.counters.
-N_ALIVE, LEVEL, N_LINKS, N_SEARCHED, N_HEAP = range(5)
-
-
-# --- links one at a time (alpha = 0): a heap of clusters, smallest distance first, then the smallest object ---
-
-
-@bare_inside
-def before(rows, steps, a, b):
-    """Tell whether heap entry a comes before b."""
-    if steps.heap_key[a] != steps.heap_key[b]:
-        return steps.heap_key[a] < steps.heap_key[b]
-    return rows.object_of[steps.heap[a]] < rows.object_of[steps.heap[b]]
-
-
-@bare_inside
-def swap(steps, a, b):
-    """Exchange two entries of the heap."""
-    steps.heap[a], steps.heap[b] = steps.heap[b], steps.heap[a]
-    steps.heap_key[a], steps.heap_key[b] = steps.heap_key[b], steps.heap_key[a]
-
-
-@bare_inside
-def sink(rows, steps, a):
-    """Move an entry down to where it belongs."""
-    count = steps.counters[N_HEAP]
-    while True:
-        child = 2 * a + 1
-        if child >= count:
-            return
-        if child + 1 < count and before(rows, steps, child + 1, child):
-            child += 1
-        if not before(rows, steps, child, a):
-            return
-        swap(steps, a, child)
-        a = child
-
-
-@bare_inside
-def push(rows, steps, key, cluster):
-    """Enter a cluster by the distance of its nearest."""
-    a = steps.counters[N_HEAP]
-    steps.heap[a], steps.heap_key[a] = cluster, key
-    steps.counters[N_HEAP] = a + 1
-    while a and before(rows, steps, a, (a - 1) // 2):
-        swap(steps, a, (a - 1) // 2)
-        a = (a - 1) // 2
-
-
-@inside
-def refill(rows, steps):
-    """Drop entries that are out of date, where the heap is full of them."""
-    steps.counters[N_HEAP] = 0
-    for c in range(len(rows.leader)):
-        if rows.leader[c] == c and rows.best[c] < np.inf:
-            push(rows, steps, rows.best[c], c)
-
-
-@inside
-def smallest_link(rows, steps):
-    """Return the cluster with the smallest link of all, the first one by number; -1 if there is none."""
-    while steps.counters[N_HEAP]:
-        c, key = np.int64(steps.heap[0]), steps.heap_key[0]
-        if rows.leader[c] == c and rows.best[c] == key:
-            return c
-        last = steps.counters[N_HEAP] - 1
-        swap(steps, 0, last)
-        steps.counters[N_HEAP] = last
-        sink(rows, steps, 0)
-    return np.int64(-1)
-
 
 # --- the links of a level ---
 
@@ -139,6 +62,8 @@ def nearest_links(rows, room, steps, some, tie_factor, one):
         if one or not rows.tied[c]:
             o = rows.nearest[c]
             mutual = rows.nearest[o] == c  # then both have added up the same numbers, maybe in another order
+            if mutual and o < c and rows.looked[o] == stamp and not rows.tied[o]:
+                continue  # o has told it
             if mutual or best[c] <= best[o] * tie_factor:
                 p[count], q[count] = (c, o) if object_of[c] < object_of[o] else (o, c)
                 d[count] = min(best[c], best[o]) if mutual else best[c]
@@ -190,7 +115,7 @@ def count_forbidden(rows, room, some, tie_factor):
     Those that are too large together follow from sorted sizes; the others have a cannot-link, and are met along it.
     """
     limits, count, sizes = rows.limits, 0, np.empty(len(some))
-    among, far = np.zeros(len(rows.leader), np.bool_), 0
+    among, far = np.zeros(len(limits.leader), np.bool_), 0
     for c in some:
         if rows.best[c] * tie_factor >= rows.far:
             among[rows.object_of[c]], sizes[far] = True, limits.size[rows.object_of[c]]
@@ -203,11 +128,11 @@ def count_forbidden(rows, room, some, tie_factor):
         count += max(k - fits, 0)
     for c in some:
         own, segment = rows.object_of[c], limits.head[rows.object_of[c]]
-        room.number[0] += 1
+        begin_row(room)
         while among[own] and segment >= 0:
             for e in range(limits.starts[segment], limits.starts[segment + 1]):
                 o = top(limits.leader, limits.other[e])
-                new, room.stamp[o] = room.stamp[o] != room.number[0], room.number[0]
+                new, room.place[o] = room.place[o] < room.base[0], room.base[0]
                 count += new and o < own and among[o] and limits.size[o] + limits.size[own] <= limits.max_size
             segment = limits.following[segment]
     return count
@@ -262,11 +187,11 @@ def weigh_parts(rows, parts, bounds):
             rows.leader[c] = group[0]
 
 
-@bare_inside
+@bare_inlined
 def join_rows(rows, room, group):
     """Put the rows of a group together, in ``room`` and in the segments of its first part; return the length."""
     head, length = group[0], 0
-    room.number[0] += 1
+    begin_row(room)
     for c in group:
         length = add_row(rows, room, c, length, head)
     for c in group[1:]:
@@ -275,60 +200,92 @@ def join_rows(rows, room, group):
     return length
 
 
-@inside
-def join_groups(rows, room, steps, parts, bounds, tie_factor):
-    """Join groups; search the new clusters and those that have lost their nearest. Returns how many entries were read.
+@compiled
+def join_share(rows, room, parts, bounds, first, last, tie_factor):
+    """Join the groups from ``first`` on and search the new clusters; tell who may have another nearest by that.
 
+    Returns clusters, and with each a new cluster that is as near to it as its nearest was, or -1: it is to be searched.
     Whoever had a part as its nearest is in the row of the new cluster. If that is as near as the part was it stays the
     nearest: a join comes no closer. Where vectors give the distance it can: then those that it has come closer to are
-    searched too.
+    searched too. Only the rows of these groups are written, so that other threads can do other groups.
     """
-    groups, counters, read = len(bounds) - 1, steps.counters, 0
-    weigh_parts(rows, parts, bounds)
-    counters[N_SEARCHED] = groups
-    for g in range(groups):
-        steps.searched[g] = parts[bounds[g]]
-        rows.looked[parts[bounds[g]]] = -1  # new: not to be searched as one that has lost its nearest
-    for g in range(groups):
+    told, head_of, count = np.empty(64, np.int64), np.empty(64, np.int64), 0
+    eager = rows.scaled and rows.listed
+    for g in range(first, last):
         head = parts[bounds[g]]
         length = join_rows(rows, room, parts[bounds[g] : bounds[g + 1]])
         search(rows, room, head, length, tie_factor)
-        read += length
+        if count + length > len(told):
+            told, head_of = with_room(told, count, 2 * count + length), with_room(head_of, count, 2 * count + length)
         for e in range(length):
             c = np.int64(room.other[e])
             if rows.looked[c] == -1:
                 continue
+            nearer = not rows.listed and room.stored[e] <= rows.best[c]
+            equal = room.stored[e] == rows.best[c] and not eager and not nearer
             lost = rows.best[c] < np.inf and top(rows.leader, rows.nearest[c]) == head
-            eager, nearer = rows.scaled and rows.listed, not rows.listed and room.stored[e] <= rows.best[c]
-            if room.stored[e] == rows.best[c] and not eager and not nearer:
-                if lost or rows.object_of[head] < rows.object_of[rows.nearest[c]]:
-                    rows.nearest[c] = head
-            elif lost or eager or nearer:
-                rows.looked[c] = -1
-                steps.searched[counters[N_SEARCHED]] = c
-                counters[N_SEARCHED] += 1
-    for k in range(groups, counters[N_SEARCHED]):
-        c = steps.searched[k]
-        length = refresh(rows, room, c)
-        search(rows, room, c, length, tie_factor)
-        read += length
-    for k in range(counters[N_SEARCHED]):
-        rows.looked[steps.searched[k]] = 0
-    for c in parts:
-        rows.factor[c] = 1.0
-    counters[N_ALIVE] -= len(parts) - groups
-    return read
+            if equal or lost or eager or nearer:
+                told[count], head_of[count] = c, head if equal else -1
+                count += 1
+    return told[:count], head_of[:count]
 
 
 @compiled
-def search_all(rows, room, steps, tie_factor):
-    """Search all clusters: how the levels begin."""
-    steps.counters[N_SEARCHED] = 0
-    for c in range(len(rows.leader)):
-        if rows.leader[c] == c:
-            search(rows, room, c, refresh(rows, room, c), tie_factor)
-            steps.searched[steps.counters[N_SEARCHED]] = c
-            steps.counters[N_SEARCHED] += 1
+def begin_join(rows, steps, parts, bounds):
+    """Weigh the groups that are joined, and mark the new clusters: they are searched anyway."""
+    weigh_parts(rows, parts, bounds)
+    groups = len(bounds) - 1
+    steps.counters[N_SEARCHED] = groups
+    steps.counters[N_ALIVE] -= len(parts) - groups
+    for g in range(groups):
+        steps.searched[g] = parts[bounds[g]]
+        rows.looked[parts[bounds[g]]] = -1
+
+
+@compiled
+def hear(rows, steps, told, head_of):
+    """Enter those that are to be searched, each once; a new cluster that is as near as the nearest may be the first."""
+    counters = steps.counters
+    for k in range(len(told)):
+        c, head = told[k], head_of[k]
+        if rows.looked[c] == -1:
+            continue
+        if head < 0:
+            rows.looked[c] = -1
+            steps.searched[counters[N_SEARCHED]] = c
+            counters[N_SEARCHED] += 1
+        elif top(rows.leader, rows.nearest[c]) == head or rows.object_of[head] < rows.object_of[rows.nearest[c]]:
+            rows.nearest[c] = head
+
+
+@compiled
+def search_share(rows, room, some, tie_factor):
+    """Bring the rows of some clusters up to date and search them. Other threads can do others."""
+    for c in some:
+        search(rows, room, c, refresh(rows, room, c), tie_factor)
+
+
+@compiled
+def end_join(rows, steps, parts):
+    """Take back the marks; return about how many entries the level has read."""
+    read = 0
+    for k in range(steps.counters[N_SEARCHED]):
+        rows.looked[steps.searched[k]] = 0
+        read += rows.used[steps.searched[k]]
+    for c in parts:
+        rows.factor[c] = 1.0
+    return read
+
+
+@inside
+def join_groups(rows, room, steps, parts, bounds, tie_factor):
+    """Join groups; search new clusters and those that have lost their nearest. Returns how many entries were read."""
+    groups = len(bounds) - 1
+    begin_join(rows, steps, parts, bounds)
+    told, head_of = join_share(rows, room, parts, bounds, 0, groups, tie_factor)
+    hear(rows, steps, told, head_of)
+    search_share(rows, room, steps.searched[groups : steps.counters[N_SEARCHED]], tie_factor)
+    return end_join(rows, steps, parts)
 
 
 @compiled
@@ -348,26 +305,39 @@ def catch_up(rows, room, steps, parts, bounds):
 
 
 @compiled
-def advance(rows, room, steps, rules, sets, patience):
-    """Run levels until the rules say stop, or until about ``patience`` entries were read; tell whether all is done."""
-    counters, read, one = steps.counters, 0, rules.alpha == 0.0
-    while read <= patience:
-        left = counters[N_ALIVE] - rules.n_clusters
-        if left <= 0 or counters[LEVEL] >= rules.max_level:
-            return True
-        some = clusters_to_look_at(rows, steps, rules.alpha, False)
+def take_level(rows, room, steps, rules, sets):
+    """Choose the links of the next level and write them down; return the groups that they join, none at the end."""
+    counters, one = steps.counters, rules.alpha == 0.0
+    left = counters[N_ALIVE] - rules.n_clusters
+    if left <= 0 or counters[LEVEL] >= rules.max_level:
+        return np.empty(0, np.int64), np.zeros(1, np.int64)
+    some = clusters_to_look_at(rows, steps, rules.alpha, False)
+    nearest = nearest_links(rows, room, steps, some, rules.tie_factor, one)
+    if len(nearest.p) == 0 and not one:  # before the end all are looked at: rounding may have hidden a link
+        some = clusters_to_look_at(rows, steps, rules.alpha, True)
         nearest = nearest_links(rows, room, steps, some, rules.tie_factor, one)
-        if len(nearest.p) == 0 and not one:  # before the end all are looked at: rounding may have hidden a link
-            some = clusters_to_look_at(rows, steps, rules.alpha, True)
-            nearest = nearest_links(rows, room, steps, some, rules.tie_factor, one)
-        longer = 0
-        if 0.0 < rules.alpha < 1.0 and rows.far < np.inf:
-            longer = count_far_links(rows, room, some, rules.tie_factor)
-        links = choose_links(nearest, rows.object_of, rules, sets, left, longer)
-        if len(links.p) == 0:
+    longer = 0
+    if 0.0 < rules.alpha < 1.0 and rows.far < np.inf:
+        longer = count_far_links(rows, room, some, rules.tie_factor)
+    links = choose_links(nearest, rows.object_of, rules, sets, left, longer)
+    if len(links.p) == 0:
+        return np.empty(0, np.int64), np.zeros(1, np.int64)
+    counters[LEVEL] += 1
+    note_links(rows, steps, links)
+    return groups_of(links, rows.object_of, sets)
+
+
+@compiled
+def advance(rows, room, steps, rules, sets, fewest, most, patience):
+    """Run levels; tell whether all is done.
+
+    Before that they stop when fewer than ``fewest`` clusters are left, when the last level searched more than ``most``
+    rows, and when about ``patience`` entries were read.
+    """
+    read = 0
+    while read <= patience and steps.counters[N_ALIVE] >= fewest and steps.counters[N_SEARCHED] <= most:
+        parts, bounds = take_level(rows, room, steps, rules, sets)
+        if len(parts) == 0:
             return True
-        counters[LEVEL] += 1
-        note_links(rows, steps, links)
-        parts, bounds = groups_of(links, rows.object_of, sets)
-        read += join_groups(rows, room, steps, parts, bounds, rules.tie_factor) + len(some)
+        read += join_groups(rows, room, steps, parts, bounds, rules.tie_factor)
     return False

@@ -18,7 +18,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from ..compiled.loading import bare_inside
+from ..compiled.loading import bare_inlined
 from ..compiled.sets import top
 from ..compiled.spaces import pair_distance
 from ..compiled.step import may_join
@@ -38,72 +38,117 @@ Rows = namedtuple(
     "points reduction far ignore scaled listed limits",
 )
 
-#: Room for one row: ``place`` (n,) tells where a cluster stands in it, if its ``stamp`` is the number of this reading.
-Room = namedtuple("Room", "other stored count pair place stamp number")
+#: Room for one row, and for one thread. ``place`` (n,) tells where a cluster stands in the row: at ``place - base``, if
+#: that is not negative. Every reading has a larger ``base`` (1,), so that no place has to be taken back.
+Room = namedtuple("Room", "other stored count pair place base")
 
 
-@bare_inside
-def link_distance(rows, p, q, stored, count):
-    """Return the distance of two clusters; infinite where it is not below M.
+@bare_inlined
+def mean_distance(stored, count, product, far):
+    """Return the average distance where missing pairs are at M; infinite where it is not below M."""
+    distance = (stored + far * (product - count)) / product
+    return distance if distance < far else np.inf
+
+
+@bare_inlined
+def measure(rows, room, c, length):
+    """Turn what the row in ``room`` stores into distances of cluster c; infinite where not below M, or forbidden.
 
     With sums, and M for missing pairs: (stored + M (w v - count)) / (w v). Largest: all pairs must be listed.
     """
+    other, stored, count, weight, w, far = room.other, room.stored, room.count, rows.weight, rows.weight[c], rows.far
     if not rows.listed:
-        return pair_distance(rows.points, p, q)
-    product = rows.weight[p] * rows.weight[q]
-    if rows.reduction == SUM:
-        if rows.ignore:
-            return stored / count
-        distance = (stored + rows.far * (product - count)) / product
-        return distance if distance < rows.far else np.inf
-    if rows.reduction == LARGEST and not rows.ignore and count < product:
-        return np.inf
-    return stored
+        for e in range(length):
+            stored[e] = pair_distance(rows.points, c, np.int64(other[e]))
+    elif rows.reduction == SUM and rows.ignore:
+        for e in range(length):
+            stored[e] /= count[e]
+    elif rows.reduction == SUM:
+        for e in range(length):
+            stored[e] = mean_distance(stored[e], count[e], w * weight[other[e]], far)
+    elif rows.reduction == LARGEST and not rows.ignore:
+        for e in range(length):
+            if count[e] < w * weight[other[e]]:
+                stored[e] = np.inf
+    if rows.limits.active:
+        for e in range(length):
+            if not may_join(rows.limits, rows.object_of[c], rows.object_of[other[e]]):
+                stored[e] = np.inf
 
 
-@bare_inside
-def take_entry(rows, room, k, length, c, scale):
-    """Add entry k to the row in ``room``, times ``scale``; return its new length."""
-    q = top(rows.leader, np.int64(rows.other[k]))
-    if q == c:
-        return length
-    stored, count = 0.0, 0.0
-    if rows.listed:
-        stored, count = rows.stored[k], 1.0 if rows.reduction == SMALLEST else rows.count[k]
-    if rows.scaled and rows.listed:
-        scale *= rows.factor[rows.other[k]]
-        stored, count = stored * scale, count * scale
-    if room.stamp[q] != room.number[0]:
-        room.stamp[q], room.place[q] = room.number[0], length
-        room.other[length], room.stored[length], room.count[length] = q, stored, count
-        if rows.reduction == SMALLEST:
-            room.pair[length] = rows.pair[k]
-        return length + 1
-    e = room.place[q]
-    room.count[e] += count
-    if rows.reduction == SUM:
-        room.stored[e] += stored
-    elif rows.reduction == LARGEST:
-        room.stored[e] = max(room.stored[e], stored)
-    elif stored < room.stored[e] or (stored == room.stored[e] and rows.pair[k] < room.pair[e]):
-        room.stored[e], room.pair[e] = stored, rows.pair[k]
+@bare_inlined
+def take_sums(rows, room, begin, end, length, c, base):
+    """Add the entries from ``begin`` on to the row in ``room``, where they are sums; return its new length."""
+    other, stored, count, leader, place = rows.other, rows.stored, rows.count, rows.leader, room.place
+    to, sums, counts = room.other, room.stored, room.count
+    for k in range(begin, end):
+        q = top(leader, np.int64(other[k]))
+        e = place[q] - base
+        if e >= 0:
+            sums[e] += stored[k]
+            counts[e] += count[k]
+        elif q != c:
+            place[q] = base + length
+            to[length], sums[length], counts[length] = q, stored[k], count[k]
+            length += 1
     return length
 
 
-@bare_inside
+@bare_inlined
+def take_others(rows, room, begin, end, length, c, base, scale):
+    """Add the entries from ``begin`` on to the row in ``room``, times ``scale``; return its new length."""
+    for k in range(begin, end):
+        q = top(rows.leader, np.int64(rows.other[k]))
+        if q == c:
+            continue
+        stored, count = 0.0, 0.0
+        if rows.listed:
+            stored, count = rows.stored[k], 1.0 if rows.reduction == SMALLEST else rows.count[k]
+        if rows.scaled and rows.listed:
+            factor = scale * rows.factor[rows.other[k]]
+            stored, count = stored * factor, count * factor
+        e = room.place[q] - base
+        if e < 0:
+            room.place[q] = base + length
+            room.other[length], room.stored[length], room.count[length] = q, stored, count
+            if rows.listed and rows.reduction == SMALLEST:
+                room.pair[length] = rows.pair[k]
+            length += 1
+            continue
+        room.count[e] += count
+        if rows.reduction == SUM:
+            room.stored[e] += stored
+        elif rows.reduction == LARGEST:
+            room.stored[e] = max(room.stored[e], stored)
+        elif rows.listed and (stored < room.stored[e] or (stored == room.stored[e] and rows.pair[k] < room.pair[e])):
+            room.stored[e], room.pair[e] = stored, rows.pair[k]
+    return length
+
+
+@bare_inlined
+def begin_row(room):
+    """Forget the row in ``room``."""
+    room.base[0] += len(room.place)
+
+
+@bare_inlined
 def add_row(rows, room, p, length, c):
     """Add the entries of p to the row in ``room``, which belongs to cluster c; return its new length."""
-    left, segment, scale = rows.used[p], p, rows.factor[p]
+    left, segment, scale, base = rows.used[p], p, rows.factor[p], room.base[0]
+    plain = rows.listed and rows.reduction == SUM and not rows.scaled
     while left > 0:
         begin = rows.start[segment]
-        for k in range(begin, min(begin + left, rows.start[segment + 1])):
-            length = take_entry(rows, room, k, length, c, scale)
+        end = min(begin + left, rows.start[segment + 1])
+        if plain:
+            length = take_sums(rows, room, begin, end, length, c, base)
+        else:
+            length = take_others(rows, room, begin, end, length, c, base, scale)
         left -= rows.start[segment + 1] - begin
         segment = rows.following[segment]
     return length
 
 
-@bare_inside
+@bare_inlined
 def write_row(rows, room, c, length):
     """Write the row in ``room`` back to the segments of cluster c; segments that stay empty are forgotten."""
     rows.used[c] = length
@@ -124,30 +169,27 @@ def write_row(rows, room, c, length):
     rows.following[segment], rows.last[c] = -1, segment
 
 
-@bare_inside
+@bare_inlined
 def refresh(rows, room, c):
     """Bring the row of cluster c up to date, into ``room`` and back; return its length."""
-    room.number[0] += 1
+    begin_row(room)
     length = add_row(rows, room, c, 0, c)
     write_row(rows, room, c, length)
     return length
 
 
-@bare_inside
+@bare_inlined
 def search(rows, room, c, length, tie_factor):
     """Find the nearest of cluster c in its row in ``room``: the first by object among those that are equally near."""
-    best, nearest, bound = np.inf, c, np.inf
+    measure(rows, room, c, length)
+    distance, best, nearest, count = room.stored, np.inf, c, 0
     for e in range(length):
-        q = np.int64(room.other[e])
-        d = link_distance(rows, c, q, room.stored[e], room.count[e])
-        if rows.limits.active and not may_join(rows.limits, rows.object_of[c], rows.object_of[q]):
-            d = np.inf
-        room.stored[e] = d
-        if d < best or (d < np.inf and d == best and rows.object_of[q] < rows.object_of[nearest]):
-            best, nearest = d, q
-    count = 0
+        best = min(best, distance[e])
     if best < np.inf:
-        bound = best * tie_factor
+        bound, first = best * tie_factor, np.int64(-1)
         for e in range(length):
-            count += room.stored[e] <= bound
+            if distance[e] <= bound:
+                count += 1
+                if distance[e] == best and (first < 0 or rows.object_of[room.other[e]] < first):
+                    nearest, first = np.int64(room.other[e]), rows.object_of[room.other[e]]
     rows.best[c], rows.nearest[c], rows.tied[c] = best, nearest, count > 1

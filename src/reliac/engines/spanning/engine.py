@@ -22,7 +22,7 @@ from ..compiled.loading import FEW, load
 from .edges import memory_of_edges, spanning_edges, star_edges
 from .few import find_few_edges
 from .findings import Findings
-from .forest import Edges
+from .forest import Edges, thin
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
 #: Compiled code returns to Python after it has looked at so many edges: for progress and Ctrl-C.
@@ -121,7 +121,8 @@ class SpanningEngine:
 
 def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:
     """Sort the edges and find the parts that they link, given the cluster of each object."""
-    order = np.argsort(edges.weight, kind="stable")
+    edges = thin(edges, leader)
+    order = np.argsort(edges.weight)
     weight = edges.weight[order]
     if (weight[1:] == weight[:-1]).any():
         order = np.lexsort((edges.j, edges.i, edges.weight))

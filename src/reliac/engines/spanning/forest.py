@@ -40,6 +40,38 @@ def as_edges(i: NDArray[Any], j: NDArray[Any], weight: NDArray[Any]) -> Edges:
 
 
 @compiled
+def connect_ends(i, j, leader):
+    """Join the components of ``leader`` (n,) along edges."""
+    for e in range(len(i)):
+        unite(leader, top(leader, i[e]), top(leader, j[e]))
+
+
+@compiled
+def apart(i, j, leader):
+    """Tell which edges lead from one component of ``leader`` (n,) to another."""
+    leads = np.empty(len(i), np.bool_)
+    for e in range(len(i)):
+        leads[e] = top(leader, i[e]) != top(leader, j[e])
+    return leads
+
+
+def thin(edges: Edges, leader: NDArray[np.intp]) -> Edges:
+    """Drop most edges that no minimum spanning tree has: shorter ones connect their ends. ``leader``: as clusters are.
+
+    The shortest ones, about as many as there are objects, connect much; what lies inside needs no sorting.
+    """
+    leader, some, kept = leader.copy(), len(leader), []
+    while len(edges.weight) > 3 * some:
+        near = edges.weight <= np.partition(edges.weight, some)[some]
+        kept.append(Edges(*(column[near] for column in edges)))
+        connect_ends(kept[-1].i, kept[-1].j, leader)
+        far = np.flatnonzero(~near)
+        far = far[apart(edges.i[far], edges.j[far], leader)]
+        edges = Edges(*(column[far] for column in edges))
+    return Edges(*(np.concatenate(columns) for columns in zip(*kept, edges, strict=True))) if kept else edges
+
+
+@compiled
 def absorb(i, j, weight, leader, reach, hook, out):
     """Join components along proven edges and note every edge that is in some minimum spanning tree.
 
