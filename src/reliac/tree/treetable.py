@@ -80,7 +80,9 @@ class TreeTable:
         tables.make("tied", f"SELECT p, q FROM ({self._kept(n_clusters, level, distance, by)}) AS kept")
         tables.make("groups", "SELECT i, i AS g FROM objects")
         connect(tables)
-        tables.make("numbers", "SELECT g, row_number() OVER (ORDER BY g) - 1 AS cluster FROM groups WHERE i = g")
+        tables.make(
+            "numbers", "SELECT g, CAST(row_number() OVER (ORDER BY g) - 1 AS BIGINT) AS cluster FROM groups WHERE i = g"
+        )
         name = "name" if self.tables.state["named"] else "i"
         return tables.frame(
             f"SELECT o.{name} AS object, n.cluster FROM objects AS o JOIN groups AS x ON o.i = x.i "

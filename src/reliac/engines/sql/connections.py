@@ -52,6 +52,9 @@ class Tables(Protocol):
     def value(self, query: str) -> tuple[Any, ...]:
         """Return the first row of a query; nothing if it has none."""
 
+    def count(self, name: str) -> int:
+        """Return the number of rows of a table that is kept."""
+
     def fetch(self, query: str) -> Any:
         """Return all rows of a query as an Arrow table."""
 
@@ -115,6 +118,10 @@ class DuckDB:
         """See :class:`Tables`."""
         rows: list[tuple[Any, ...]] = self.sql.execute(query).fetchall()
         return rows[0] if rows else ()
+
+    def count(self, name: str) -> int:
+        """See :class:`Tables`."""
+        return int(self.value(f"SELECT count(*) FROM {self.database}.{name}")[0])
 
     def fetch(self, query: str) -> Any:
         """See :class:`Tables`."""
@@ -220,6 +227,11 @@ class Spark:
         """See :class:`Tables`."""
         rows = self.session.sql(query).limit(1).collect()
         return tuple(rows[0]) if rows else ()
+
+    def count(self, name: str) -> int:
+        """Files know how many rows they have: no job is needed."""
+        dataset = need("pyarrow.dataset", "spark").dataset
+        return sum(dataset(str(self.place / folder)).count_rows() for folder in self.tables[name])
 
     def fetch(self, query: str) -> Any:
         """See :class:`Tables`."""

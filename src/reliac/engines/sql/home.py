@@ -33,7 +33,7 @@ def room(tables: Tables) -> float:
 
 def fits(run: Run) -> bool:
     """Tell whether what is left can be fetched and finished here."""
-    (edges,) = run.tables.value(sql.LEFT)
+    edges = run.n_edges
     return bool(edges * BYTES_AN_EDGE + min(run.n_clusters, 2 * edges) * BYTES_A_CLUSTER <= room(run.tables))
 
 
@@ -75,7 +75,7 @@ def _problem_of(run: Run, rows: Any) -> tuple[Problem, NDArray[np.int64], NDArra
         stored = rows["s"].to_numpy()
         counts = both_directions(p, q, rows["c"].to_numpy(), n)[2]
     if form.weighed:
-        clusters = run.tables.fetch("SELECT i, n FROM clusters ORDER BY i")
+        clusters = run.tables.fetch(f"SELECT i, n FROM {sql.CLUSTERS} AS c ORDER BY i")
         at = np.searchsorted(clusters["i"].to_numpy(), names)
         weights[: len(names)] = clusters["n"].to_numpy()[at]
     missing = "ignore" if form.far is None else "far" if np.isinf(form.far) else form.far

@@ -25,6 +25,11 @@ class Run:
         self.tables, self.form = tables, form
 
     @property
+    def n_edges(self) -> int:
+        """The number of edges left."""
+        return self.tables.count("edges")
+
+    @property
     def level(self) -> int:
         """The number of levels done."""
         return int(self.tables.state["level"])
@@ -119,10 +124,8 @@ class Run:
         tables.append("links", sql.links(form, self.level + 1))
         if form.criterion.equal_parts:
             self._share()
-        tables.make("joined", sql.joined(form))
+        tables.keep("joined", sql.joined(form))
         tables.keep("edges", sql.next_edges(form))
-        if form.weighed:
-            tables.keep("clusters", sql.NEXT_CLUSTERS)
 
     def _share(self) -> None:
         """Make ``shares(i, f, n)``: what the parts of every group are multiplied by, and what the group weighs."""

@@ -52,10 +52,10 @@ def bad_row(similarity: bool) -> str:
 ENDS = "SELECT a AS name FROM given UNION SELECT b AS name FROM given"
 
 #: ``objects(i, name)``: the objects in the order of their names, numbered from 0.
-NUMBERED = f"SELECT row_number() OVER (ORDER BY name) - 1 AS i, name FROM ({ENDS}) AS ends"
+NUMBERED = f"SELECT CAST(row_number() OVER (ORDER BY name) - 1 AS BIGINT) AS i, name FROM ({ENDS}) AS ends"
 
 #: ``objects(i, name)``: the objects that are listed, in their order.
-LISTED = "SELECT row_number() OVER (ORDER BY place, name) - 1 AS i, name FROM listed"
+LISTED = "SELECT CAST(row_number() OVER (ORDER BY place, name) - 1 AS BIGINT) AS i, name FROM listed"
 
 #: ``objects(i)``: whole numbers are their own numbers.
 NUMBERS = f"SELECT CAST(name AS BIGINT) AS i FROM ({ENDS}) AS ends"
@@ -102,8 +102,8 @@ SIZES = """
     SELECT (SELECT count(*) FROM pairs), (SELECT max(d) FROM pairs), (SELECT count(*) FROM given WHERE a = b),
            (SELECT count(*) FROM objects)"""
 
-#: ``clusters(i, n)`` of level 0: every object counts once.
-FIRST_CLUSTERS = "SELECT i, CAST(1 AS DOUBLE) AS n FROM objects"
+#: ``joined(i, g, n)`` of level 0: every object is a cluster of its own, and counts once.
+FIRST_CLUSTERS = "SELECT i, i AS g, CAST(1 AS DOUBLE) AS n FROM objects"
 
 
 def first_edges(form: Form) -> str:
@@ -154,7 +154,7 @@ def make_edges(tables: Tables, form: Form) -> None:
     """Make the tables of level 0."""
     tables.keep("edges", first_edges(form))
     if form.weighed:
-        tables.keep("clusters", FIRST_CLUSTERS)
+        tables.keep("joined", FIRST_CLUSTERS)
     tables.keep("links", no_links(form))
 
 

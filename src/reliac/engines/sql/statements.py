@@ -5,7 +5,7 @@ Clusters go by their first object. Two tables go from one level to the next, and
 * ``edges(p, q, d, ...)``: two clusters, p < q, and their distance d, NULL where they are not nearer than pairs without
   an edge. Beside it what the next distances follow from: ``s`` and ``c``, the sum (or largest) of the listed distances
   between the two and how many there are; for the smallest distance ``i`` and ``j`` instead, its objects in p and in q.
-* ``clusters(i, n)``: the weight of every cluster that has an edge; only where distances depend on it.
+* ``joined(i, g)``: what became of every cluster at the last step; where distances depend on weights also ``n``, g's own.
 * ``links(p, q, distance, level)``: the result, for the smallest distance with ``i`` and ``j``.
 """
 
@@ -52,9 +52,6 @@ def number(value: float) -> str:
 
 
 # --- one level ---
-
-#: One row: how many edges are left.
-LEFT = "SELECT count(*) FROM edges"
 
 
 def nearest(form: Form) -> str:
@@ -130,6 +127,10 @@ def links(form: Form, level: int) -> str:
     return f"SELECT p, q, d AS distance, CAST({level} AS BIGINT) AS level{more} FROM taken"
 
 
+#: The clusters with their weights, as the last step has left them.
+CLUSTERS = "(SELECT g AS i, min(n) AS n FROM joined GROUP BY g)"
+
+
 def joined(form: Form) -> str:
     """``joined(i, g, n)``: what becomes of every cluster that has a nearest, and what that weighs.
 
@@ -138,23 +139,20 @@ def joined(form: Form) -> str:
     if not form.weighed:
         return "SELECT x.i, coalesce(m.g, x.i) AS g FROM nearest AS x LEFT JOIN moved AS m ON x.i = m.i"
     if form.criterion.equal_parts:
-        return """
+        return f"""
             SELECT x.i, coalesce(m.g, x.i) AS g, coalesce(s.f, 1) AS f, coalesce(s.n, c.n) AS n
-            FROM nearest AS x JOIN clusters AS c ON x.i = c.i LEFT JOIN moved AS m ON x.i = m.i
+            FROM nearest AS x JOIN {CLUSTERS} AS c ON x.i = c.i LEFT JOIN moved AS m ON x.i = m.i
             LEFT JOIN shares AS s ON x.i = s.i"""
-    return """
+    return f"""
         SELECT i, g, sum(n) OVER (PARTITION BY g) AS n FROM (
             SELECT x.i, coalesce(m.g, x.i) AS g, c.n
-            FROM nearest AS x JOIN clusters AS c ON x.i = c.i LEFT JOIN moved AS m ON x.i = m.i) AS parts"""
+            FROM nearest AS x JOIN {CLUSTERS} AS c ON x.i = c.i LEFT JOIN moved AS m ON x.i = m.i) AS parts"""
 
 
 #: The parts of every group, group after group, with their weights: from them ``shares(i, f, n)`` is computed.
-PARTS = """
-    SELECT c.i, coalesce(m.g, c.i) AS g, c.n FROM clusters AS c LEFT JOIN moved AS m ON c.i = m.i
+PARTS = f"""
+    SELECT c.i, coalesce(m.g, c.i) AS g, c.n FROM {CLUSTERS} AS c LEFT JOIN moved AS m ON c.i = m.i
     WHERE m.i IS NOT NULL OR c.i IN (SELECT g FROM moved) ORDER BY 2, 1"""
-
-#: ``clusters(i, n)`` of the next level.
-NEXT_CLUSTERS = "SELECT g AS i, min(n) AS n FROM joined GROUP BY g"
 
 
 def next_edges(form: Form) -> str:
