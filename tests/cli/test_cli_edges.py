@@ -245,6 +245,24 @@ def test_large_text_is_read_by_arrow_with_the_same_names(run, tmp_path, monkeypa
     assert "007" in slow
 
 
+def test_a_database_clusters_parquet_files_with_little_memory(run, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("duckdb")
+    for name, rows in (("one", slice(0, 2)), ("two", slice(2, 4))):
+        table = arrow.table({"a": A[rows], "b": B[rows], "score": [1.0 - d / 10 for d in DISTANCE[rows]]})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+    options = ("--edges", "a,b,score", "--similarity", "--missing", "far", "--max-distance", "0.4", "--engine", "sql")
+    more = ("--memory-limit", "500MB", "--checkpoint", tmp_path / "run.duckdb", "--criterion", "single")
+    found = run("cluster", tmp_path / "*.parquet", *options, *more, "--to", "labels", "--verbose")
+    assert labels(found.out) == APART
+    assert "engine sql (DuckDB)" in found.err
+    assert not (tmp_path / "run.duckdb").exists()
+    wrong = run("cluster", tmp_path / "one.parquet", *options, "--memory-limit", "much", status=2)
+    assert "--memory-limit 2GB" in wrong.err
+    wrong = run("cluster", tmp_path / "one.parquet", "--edges", "a,b,score", "--memory-limit", "2GB", status=2)
+    assert "add --engine sql" in wrong.err
+
+
 # --- neighbours ---
 
 

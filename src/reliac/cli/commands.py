@@ -26,7 +26,7 @@ from ..tree.levels import level_rows
 from ..tree.outliers import BEST, BEST_CRITERION, read_score
 from ..tree.storage import holds_tree, read_tree
 from .columns import Choices, Table
-from .graphs import check_edges, cluster_asked_edges
+from .graphs import check_edges, cluster_asked_edges, cluster_in_database, in_database
 from .options import CONSTRAINTS, OF_A_CUT, OF_A_RUN, Asked
 from .outputs import (
     FORMATS,
@@ -241,13 +241,24 @@ COMMANDS: dict[str, Callable[[Asked], int]] = {
 def _make_tree(asked: Asked, **fixed: Any) -> Result:
     """Read FILE and cluster it, or load the tree that it holds."""
     check_edges(asked)
+    options = _run_options(asked) | fixed
+    if in_database(asked):
+        result = Result(cluster_in_database(asked, options), None)
+    else:
+        result = _read_and_cluster(asked, options)
+    if asked.verbose:
+        say(repr(result.tree), prefix="")
+    return result
+
+
+def _read_and_cluster(asked: Asked, options: dict[str, Any]) -> Result:
     table = None
     with opened(asked.file) as stream:
         if extension(asked.file) in SAVED_TREES or (asked.format is None and holds_tree(stream)):
             _check_no_run(asked)
             result = Result(read_tree(stream.read(), called(asked.file)).tree, None)
         elif asked.edges is not None:
-            tree, listed = cluster_asked_edges(asked, stream, _run_options(asked) | fixed)
+            tree, listed = cluster_asked_edges(asked, stream, options)
             result = Result(tree, None if listed is None else listed.labels)
         else:
             table = _read(asked, stream)
@@ -255,10 +266,8 @@ def _make_tree(asked: Asked, **fixed: Any) -> Result:
         n = table.numbers.shape[0] if table.numbers.ndim == 2 else count_objects(table.numbers.size) or 0
         _check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
         usual = {"criterion": "average"} if asked.neighbors is not None else {}
-        tree = cluster(table.numbers, weights=table.weights, names=table.names, **usual | _run_options(asked) | fixed)
+        tree = cluster(table.numbers, weights=table.weights, names=table.names, **usual | options)
         result = Result(tree, table.labels)
-    if asked.verbose:
-        say(repr(result.tree), prefix="")
     return result
 
 

@@ -7,8 +7,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..api import cluster_edges
+from ..engines.sql.opening import SQL, start_duckdb
 from ..errors import explain
 from ..input.numbers import is_sparse
+from ..input.tables import is_parquet
 from ..tree.clustertree import ClusterTree
 from ..tree.exports import warn_if_repeated
 from .columns import Choices, Table
@@ -31,6 +33,40 @@ OF_OBJECTS = OF_VECTORS[-3:]
 
 #: Options that --neighbors brings, or goes with.
 OF_NEIGHBORS = ("neighbors", "join_components")
+
+
+def in_database(asked: Asked) -> bool:
+    """Tell whether edges are to be clustered by a database, which reads its files itself."""
+    asked_for = asked.edges is not None and asked.engine == SQL
+    if asked.memory_limit is not None and not asked_for:
+        given = f"--memory-limit {asked.memory_limit} without --engine {SQL}"
+        raise ValueError(explain(given, "a limit for edges in a database", f"add --engine {SQL}, or leave it out"))
+    return asked_for and is_parquet(asked.file)
+
+
+def cluster_in_database(asked: Asked, options: dict[str, Any]) -> ClusterTree:
+    """Cluster Parquet files by DuckDB, without reading them here."""
+    columns = None if asked.edges == AUTO else tuple(word.strip() for word in asked.edges.split(","))
+    objects = _objects(asked)
+    if objects is not None:
+        options = {**options, "objects": objects.names, "weights": objects.weights}
+    tree = cluster_edges(asked.file, columns=columns, **_limited(asked), **options)
+    if isinstance(tree, ClusterTree):
+        return tree
+    given = f"A tree of {tree.n_objects} objects does not fit into memory"
+    tree.close()
+    raise MemoryError(explain(given, "a tree that fits", "use reliac.cluster_edges in Python, which gives a table"))
+
+
+def _limited(asked: Asked) -> dict[str, Any]:
+    """Return a connection with the limit on memory that was asked for."""
+    if asked.memory_limit is None:
+        return {}
+    try:
+        return {"connection": start_duckdb(asked.checkpoint, asked.memory_limit)}
+    except ValueError as error:
+        given = f"--memory-limit {asked.memory_limit}: {error}"
+        raise ValueError(explain(given, "a size such as 500MB or 2GB", "write --memory-limit 2GB")) from None
 
 
 def check_edges(asked: Asked) -> None:
@@ -67,9 +103,8 @@ def cluster_asked_edges(asked: Asked, stream: BinaryIO, options: dict[str, Any])
     if objects is not None and objects.names is not None:
         source = (source[0].astype(np.str_), source[1].astype(np.str_), source[2])
         options = {**options, "objects": objects.names, "weights": objects.weights}
-    tree = cluster_edges(source, **options)
-    assert isinstance(tree, ClusterTree)
-    return tree, objects
+    tree = cluster_edges(source, **_limited(asked), **options)
+    return tree if isinstance(tree, ClusterTree) else tree.to_tree(), objects
 
 
 def _objects(asked: Asked) -> Table | None:

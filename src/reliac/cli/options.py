@@ -162,6 +162,9 @@ EDGES = Section(
         ),
         Option("--neighbors", "K", NEIGHBORS_HELP, int, "neighbors"),
         Option("--join-components", "", JOIN_HELP, bool, "join_components"),
+        Option(
+            "--memory-limit", "SIZE", "with --engine sql: what DuckDB may use, such as 2GB, before it spills to disk"
+        ),
     ),
 )
 CONSTRAINTS = Section(
@@ -278,7 +281,7 @@ def _known_names(option: Option) -> Iterable[str]:
     if option.name == "engine":
         from ..engines.choice import ENGINES
 
-        return [*ENGINES, "auto"]
+        return [*ENGINES, "sql", "auto"]
     if option.name == "by":
         return ("level", "distance", "level-of-10", "distance-of-10")
     if option.name == "format":

@@ -176,7 +176,7 @@ class Spark:
         mark = self.place / "state.json"
         self.state: State = json.loads(mark.read_text()) if mark.exists() else {}
         self.tables: dict[str, list[str]] = self.state.pop("tables", {})
-        self.count = self.state.pop("count", 0)
+        self.written = self.state.pop("written", 0)
         for name in self.tables:
             self._show(name)
 
@@ -204,8 +204,8 @@ class Spark:
         self._show(name)
 
     def _write(self, name: str, query: str) -> str:
-        self.count += 1
-        folder = f"{name}-{self.count}"
+        self.written += 1
+        folder = f"{name}-{self.written}"
         self.session.sql(query).write.mode("overwrite").parquet(str(self.place / folder))
         return folder
 
@@ -247,7 +247,7 @@ class Spark:
 
     def done(self, state: State) -> None:
         """Write the mark, and remove folders that it does not name."""
-        mark = state | {"tables": self.tables, "count": self.count}
+        mark = state | {"tables": self.tables, "written": self.written}
         write_atomically(self.place / "state.json", json.dumps(mark))
         self.state = dict(state)
         for frame in self.made:

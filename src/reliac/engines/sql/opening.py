@@ -13,6 +13,9 @@ from ...errors import explain, need
 from ...input.tables import find_files, is_duckdb, is_path, is_spark
 from .connections import DuckDB, Spark, Tables
 
+#: What users call this engine.
+SQL = "sql"
+
 #: Of titles those that are wanted: new name -> title.
 Pick = Callable[[Sequence[str]], dict[str, str]]
 
@@ -20,7 +23,7 @@ Pick = Callable[[Sequence[str]], dict[str, str]]
 def open_database(name: str, source: Any, connection: Any, path: Path | None) -> Tables:
     """Open the database of a run: that of the user, or one that is started here."""
     if name == "DuckDB":
-        return DuckDB(connection if is_duckdb(connection) else _own_duckdb(path), path)
+        return DuckDB(connection if is_duckdb(connection) else start_duckdb(path), path)
     session = connection if is_spark(connection) else None
     if is_spark(source):
         session = source.sparkSession
@@ -37,11 +40,15 @@ def open_database(name: str, source: Any, connection: Any, path: Path | None) ->
     return Spark(session, path)
 
 
-def _own_duckdb(path: Path | None) -> Any:
+def start_duckdb(path: str | Path | None, memory_limit: str | None = None) -> Any:
     """Start DuckDB in this process; what does not fit into memory goes to a folder beside the checkpoint."""
     spill = f"{path}.tmp" if path else os.path.join(tempfile.gettempdir(), f"reliac-{uuid.uuid4().hex[:8]}.tmp")
     config = {"temp_directory": spill, "preserve_insertion_order": "false"}
-    return need("duckdb", "sql").connect(":memory:", config=config)
+    duckdb = need("duckdb", "sql")
+    try:
+        return duckdb.connect(":memory:", config=config | ({"memory_limit": memory_limit} if memory_limit else {}))
+    except duckdb.Error as error:
+        raise ValueError(str(error)) from None
 
 
 def start_spark(master: str) -> Any:

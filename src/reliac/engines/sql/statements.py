@@ -5,7 +5,7 @@ Clusters go by their first object. Two tables go from one level to the next, and
 * ``edges(p, q, d, ...)``: two clusters, p < q, and their distance d, NULL where they are not nearer than pairs without
   an edge. Beside it what the next distances follow from: ``s`` and ``c``, the sum (or largest) of the listed distances
   between the two and how many there are; for the smallest distance ``i`` and ``j`` instead, its objects in p and in q.
-* ``joined(i, g)``: what became of every cluster at the last step; where distances depend on weights also ``n``, g's own.
+* ``joined(i, g)``: what became of every cluster at the last step; where weights matter also ``n``, that of g.
 * ``links(p, q, distance, level)``: the result, for the smallest distance with ``i`` and ``j``.
 """
 
