@@ -65,6 +65,7 @@ class SparkCluster:
             "spark.executor.memory": "512m",
             "spark.driver.extraJavaOptions": QUICK_START,
             "spark.executor.extraJavaOptions": QUICK_START,
+            "spark.shuffle.io.retryWait": "1s",  # of a worker that died
             "spark.ui.enabled": "false",
             "spark.log.level": "ERROR",
             "spark.ui.showConsoleProgress": "false",

@@ -57,10 +57,10 @@ def dying(self, name, query):
 
 connections.Spark.keep = dying
 cluster = object.__new__(SparkCluster)
-cluster.address = sys.argv[1]
+cluster.address = "local[2]"
 reliac.cluster_edges(
     random_edges(24, 60, 10**6, 1), "average", objects=range(24), max_level=2, missing=2.0e6,
-    connection=cluster.session(), checkpoint=sys.argv[2],
+    connection=cluster.session(), checkpoint=sys.argv[1],
 )
 """
 
@@ -96,7 +96,7 @@ def test_a_killed_driver_goes_on_and_a_killed_worker_is_not_missed(
     folder = tmp_path / "run"
     paths = [*sys.path, str(Path(__file__).parents[1])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-c", DRIVER, cluster.address, str(folder)]
+    command = [sys.executable, "-c", DRIVER, str(folder)]
     died = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr[-2000:]
     half_written = {path.name for path in folder.iterdir()}

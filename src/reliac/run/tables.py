@@ -147,8 +147,9 @@ class TableRun:
         plan = plan._replace(**self._list_objects(connection))
         stops = [str(stop) for stop in (wanted.n_clusters, wanted.max_level, wanted.max_distance)]
         options = [wanted.criterion.name, wanted.alpha, *plan, *stops]
-        seen = [str(value) for value in tables.value(reading.FINGERPRINT)]
-        fingerprint = hashlib.sha256(json.dumps([options, seen]).encode()).hexdigest()
+        whole = reading.check_types(tables)
+        told = tables.value(reading.facts(wanted.similarity))
+        fingerprint = hashlib.sha256(json.dumps([options, [str(value) for value in told]]).encode()).hexdigest()
         if self.state and self.state["fingerprint"] != fingerprint:
             raise ValueError(
                 explain(
@@ -158,8 +159,8 @@ class TableRun:
                 )
             )
         if not self.state:
-            facts = reading.number_edges(tables, plan)
-            self.state.update(facts, fingerprint=fingerprint)  # written down with the edges of level 0
+            known = reading.number_edges(tables, plan, whole, told)
+            self.state.update(known, fingerprint=fingerprint)  # written down with the edges of level 0
 
     def _list_objects(self, connection: Any) -> dict[str, Any]:
         """Make ``listed(place, name)`` of the objects, if they were given; return how they are known."""

@@ -36,16 +36,23 @@ def given(columns: list[str], source: str) -> str:
     return f"SELECT {a} AS a, {b} AS b, {v} AS v FROM {source}"
 
 
-#: One row that tells this table from others, most likely.
-FINGERPRINT = "SELECT count(*), min(a), max(a), min(b), max(b), min(v), max(v) FROM given"
-
-
-def bad_row(similarity: bool) -> str:
-    """A row that has no end, or no finite distance of at least 0."""
+def _wrong(similarity: bool) -> str:
+    """The condition of a row that has no end, or no finite distance of at least 0."""
     value = "CAST(v AS DOUBLE)"
     negative = "" if similarity else f" OR {value} < 0"
-    wrong = f"isnan({value}) OR abs({value}) = {number(math.inf)}{negative}"
-    return f"SELECT a, b, v FROM given WHERE a IS NULL OR b IS NULL OR v IS NULL OR {wrong} LIMIT 1"
+    missing = "a IS NULL OR b IS NULL OR v IS NULL"
+    return f"({missing} OR isnan({value}) OR abs({value}) = {number(math.inf)}{negative})"
+
+
+def facts(similarity: bool) -> str:
+    """One row: how many rows are wrong, how many lead from an object to itself; what tells this table from others."""
+    counts = ", ".join(f"sum(CASE WHEN {which} THEN 1 ELSE 0 END)" for which in (_wrong(similarity), "a = b"))
+    return f"SELECT {counts}, count(*), min(a), max(a), min(b), max(b), min(v), max(v) FROM given"
+
+
+def wrong_row(similarity: bool) -> str:
+    """A row that is wrong."""
+    return f"SELECT a, b, v FROM given WHERE {_wrong(similarity)} LIMIT 1"
 
 
 #: Every object that an edge names.
@@ -97,10 +104,8 @@ def pairs(numbered: str, similarity: bool, duplicates: str) -> str:
 #: A pair with two distances.
 DIFFERENT = "SELECT p, q, d, e FROM pairs WHERE d < e LIMIT 1"
 
-#: One row: the number of pairs, the largest distance, the number of edges from an object to itself, and of objects.
-SIZES = """
-    SELECT (SELECT count(*) FROM pairs), (SELECT max(d) FROM pairs), (SELECT count(*) FROM given WHERE a = b),
-           (SELECT count(*) FROM objects)"""
+#: One row: the number of pairs, the largest distance, and how many pairs have two distances.
+SIZES = "SELECT count(*), max(d), sum(CASE WHEN d < e THEN 1 ELSE 0 END) FROM pairs"
 
 #: ``joined(i, g, n)`` of level 0: every object is a cluster of its own, and counts once.
 FIRST_CLUSTERS = "SELECT i, i AS g, CAST(1 AS DOUBLE) AS n FROM objects"
@@ -123,15 +128,20 @@ def no_links(form: Form) -> str:
 # --- reading ---
 
 
-def number_edges(tables: Tables, reading: Reading) -> State:
-    """Check ``given``, make ``objects`` and ``pairs`` of it, and return what is known of them."""
-    whole = _check_types(tables.fetch("SELECT * FROM given LIMIT 0").schema)
-    _check_rows(tables, reading.similarity)
+def number_edges(tables: Tables, reading: Reading, whole: bool, told: tuple[Any, ...]) -> State:
+    """Make ``objects`` and ``pairs`` of ``given``, and return what is known of them; ``told``: its facts."""
+    if told[0]:
+        raise ValueError(_wrong_row(tables.value(wrong_row(reading.similarity)), reading.similarity))
+    if told[1]:
+        logger.warning("%d edges from an object to itself were dropped", told[1])
     named, counts = not whole or reading.listed, whole and reading.n is not None
     if named:
         tables.keep("objects", LISTED if reading.listed else NUMBERED)
     else:
         tables.keep("objects", counted(reading.n) if reading.n is not None else NUMBERS)
+    n = tables.count("objects")
+    if not n:
+        raise ValueError(explain("An edge table without a row", "one edge or more", "list the objects with objects="))
     key = "name" if named else "i"
     unknown = tables.value(unknown_object(key)) if reading.listed or counts else None
     if unknown:
@@ -141,12 +151,9 @@ def number_edges(tables: Tables, reading: Reading) -> State:
         )
     numbered = named_ends(key) if named else NUMBERS_AS_ENDS
     tables.make("pairs", pairs(numbered, reading.similarity, reading.duplicates))
-    _check_pairs(tables, reading.duplicates, named)
-    n_edges, largest, loops, n = tables.value(SIZES)
-    if not n:
-        raise ValueError(explain("An edge table without a row", "one edge or more", "list the objects with objects="))
-    if loops:
-        logger.warning("%d edges from an object to itself were dropped", loops)
+    n_edges, largest, different = tables.value(SIZES)
+    if different and reading.duplicates == "error":
+        raise ValueError(_two_distances(tables, named))
     return {"n_objects": n, "n_edges": n_edges, "largest": largest or 0.0, "named": named, "level": 0, "n_links": 0}
 
 
@@ -158,10 +165,11 @@ def make_edges(tables: Tables, form: Form) -> None:
     tables.keep("links", no_links(form))
 
 
-def _check_types(schema: Any) -> bool:
+def check_types(tables: Tables) -> bool:
     """Tell whether the ends are whole numbers; refuse ends of two types, and distances that are no numbers."""
     from pyarrow import types
 
+    schema = tables.fetch("SELECT * FROM given LIMIT 0").schema
     kinds = [schema.field(name).type for name in "abv"]
     kinds = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
     whole = [types.is_integer(kind) and not types.is_uint64(kind) for kind in kinds[:2]]
@@ -181,29 +189,22 @@ def _check_types(schema: Any) -> bool:
     return all(whole)
 
 
-def _check_rows(tables: Tables, similarity: bool) -> None:
-    row = tables.value(bad_row(similarity))
-    if row:
-        called, least = ("similarity", "") if similarity else ("distance", " of at least 0")
-        raise ValueError(
-            explain(
-                f"The edge from {row[0]!r} to {row[1]!r} has the {called} {row[2]}",
-                f"two objects and a finite number{least} in every row",
-                "drop the row: a pair that is not listed needs no number",
-            )
-        )
+def _wrong_row(row: tuple[Any, ...], similarity: bool) -> str:
+    called, least = ("similarity", "") if similarity else ("distance", " of at least 0")
+    return explain(
+        f"The edge from {row[0]!r} to {row[1]!r} has the {called} {row[2]}",
+        f"two objects and a finite number{least} in every row",
+        "drop the row: a pair that is not listed needs no number",
+    )
 
 
-def _check_pairs(tables: Tables, duplicates: str, named: bool) -> None:
-    row = tables.value(DIFFERENT) if duplicates == "error" else None
-    if row:
-        pair = row[:2]
-        if named:
-            pair = tuple(tables.value(f"SELECT name FROM objects WHERE i = {i}")[0] for i in pair)
-        raise ValueError(
-            explain(
-                f"The pair {pair} has the distances {row[2]} and {row[3]}",
-                "one distance for a pair",
-                f"settle it with {option('duplicates', 'min')}, 'max' or 'mean'",
-            )
-        )
+def _two_distances(tables: Tables, named: bool) -> str:
+    p, q, *distances = tables.value(DIFFERENT)
+    pair = (p, q)
+    if named:
+        pair = tuple(tables.value(f"SELECT name FROM objects WHERE i = {i}")[0] for i in pair)
+    return explain(
+        f"The pair {pair} has the distances {distances[0]} and {distances[1]}",
+        "one distance for a pair",
+        f"settle it with {option('duplicates', 'min')}, 'max' or 'mean'",
+    )
