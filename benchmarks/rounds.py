@@ -21,8 +21,8 @@ from sql import neighbour_graph
 import reliac
 from reliac.engines.sql import home
 
-#: Bytes that a level moves for every edge: ends and distance twice for the nearest, the edge for reliable links, and the
-#: whole edge three times to put parallel ones together (two names are looked up, then pairs are grouped).
+#: Bytes that a level moves for every edge: both ends with the distance for the nearest, the edge for reliable links,
+#: and the whole edge three times to put parallel ones together (two names are looked up, then pairs are grouped).
 BYTES_MOVED = 2 * 16 + 24 + 3 * 40
 
 #: What one machine of a cluster moves in a second, through network and disk, beside everything else.

@@ -26,6 +26,10 @@ SHARE = 0.5
 BYTES_AN_EDGE, BYTES_A_CLUSTER = 200, 300
 
 
+#: Clusters whose numbers go up to so many times the number of edges are numbered by a table.
+MOST_GAPS = 16
+
+
 def room(tables: Tables) -> float:
     """Return how many bytes what is fetched may take."""
     return SHARE * min(free_memory(), tables.limit())
@@ -59,11 +63,10 @@ def _problem_of(run: Run, rows: Any) -> tuple[Problem, NDArray[np.int64], NDArra
     """Return the problem that is left, the first object of each of its objects, and object pairs by their numbers."""
     form, stop = run.form, run.form.stop
     p, q = rows["p"].to_numpy(), rows["q"].to_numpy()
-    names = np.unique(np.concatenate((p, q)))
+    names, p, q = _numbered(p, q)
     lonely = run.n_clusters - len(names)  # without an edge, and of a share of the links they count nonetheless
     added = lonely if 0.0 < form.alpha < 1.0 else 0
     n = len(names) + added
-    p, q = np.searchsorted(names, p), np.searchsorted(names, q)
     weights, counts, pairs, numbers = np.ones(n), None, None, None
     if form.smallest:
         stored = rows["d"].to_numpy()
@@ -73,8 +76,9 @@ def _problem_of(run: Run, rows: Any) -> tuple[Problem, NDArray[np.int64], NDArra
         numbers = _both(p, q, there, back, n)
     else:
         stored = rows["s"].to_numpy()
-        counts = both_directions(p, q, rows["c"].to_numpy(), n)[2]
-    if form.weighed:
+        if run.level:  # at level 0 every edge is one pair
+            counts = both_directions(p, q, rows["c"].to_numpy(), n)[2]
+    if form.weighed and run.level:
         clusters = run.tables.fetch(f"SELECT i, n FROM {sql.CLUSTERS} AS c ORDER BY i")
         at = np.searchsorted(clusters["i"].to_numpy(), names)
         weights[: len(names)] = clusters["n"].to_numpy()[at]
@@ -82,6 +86,17 @@ def _problem_of(run: Run, rows: Any) -> tuple[Problem, NDArray[np.int64], NDArra
     graph = Graph(*both_directions(p, q, stored, n), missing=missing, counts=counts, pairs=numbers)
     rest = Stop(max(1, stop.n_clusters - lonely + added), stop.max_level, stop.max_distance)
     return Problem(graph, form.criterion, "precomputed", form.alpha, 0.0, weights, rest), names, pairs
+
+
+def _numbered(p: NDArray[Any], q: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Number the clusters at the ends of edges; return their names in order, and the ends as numbers."""
+    if len(p) and p.min() >= 0 and q.max() < MOST_GAPS * len(p):  # p < q; a table is quicker than a search
+        there = np.zeros(q.max() + 1, np.bool_)
+        there[p] = there[q] = True
+        number = np.cumsum(there) - 1
+        return np.flatnonzero(there), number[p], number[q]
+    names, ends = np.unique(np.concatenate((p, q)), return_inverse=True)
+    return names, ends[: len(p)], ends[len(p) :]
 
 
 def _both(
