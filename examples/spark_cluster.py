@@ -107,20 +107,22 @@ def wait_for(port: int, seconds: float = 60.0) -> None:
     raise OSError(f"Nobody listens at port {port} after {seconds:.0f} s. Next: read the log of the process.")
 
 
-def main() -> None:
-    """Cluster an edge table on the cluster: what each level leaves, and the clusters in the end."""
-    points = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat(np.arange(3), 100)[:, None] * 10.0
+def cluster_frame(spark: "pyspark.sql.SparkSession", folder: str) -> reliac.ClusterTree:  # noqa: F821
+    """Cluster an edge table in Spark: three clouds of points, pairs that are near each other."""
+    points = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat(np.arange(3), 30)[:, None] * 10.0
     a, b = np.triu_indices(len(points), 1)
     distance = np.hypot(*(points[a] - points[b]).T)
-    near = distance < 1.5
+    near = distance < 3.0
+    rows = zip(a[near].tolist(), b[near].tolist(), distance[near].tolist(), strict=True)
+    edges = spark.createDataFrame(list(rows), "a long, b long, distance double")
+    return reliac.cluster_edges(edges, "single", checkpoint=f"{folder}/run", progress=told)
+
+
+def main() -> None:
+    """Start a cluster, and say what each level leaves, and the tree."""
     with SparkCluster() as cluster, tempfile.TemporaryDirectory() as folder:
         spark = cluster.session()
-        edges = spark.createDataFrame(
-            zip(a[near].tolist(), b[near].tolist(), distance[near].tolist(), strict=True),
-            "a long, b long, distance double",
-        )
-        tree = reliac.cluster_edges(edges, "average", missing=2.0, checkpoint=f"{folder}/run", progress=told)
-        print(tree)
+        print(cluster_frame(spark, folder))
         spark.stop()
 
 

@@ -149,6 +149,15 @@ def test_a_frame_of_spark_stays_there_whatever_its_columns_are_called(
     assert np.array_equal(table.to_tree().links, whole.links)
 
 
+def test_the_example_finishes_in_memory_what_fits(session: Any, tmp_path: Path) -> None:
+    from spark_cluster import cluster_frame
+
+    tree = cluster_frame(session, str(tmp_path))
+    assert tree.n_clusters == 3
+    assert "the edges are in Spark" in tree.reason
+    assert "all of it fitted into memory" in tree.reason
+
+
 def test_spark_without_java_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyspark")
     code = (

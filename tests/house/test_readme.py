@@ -21,7 +21,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
 PYTHON = [text for language, text in BLOCKS if language == "python"]
 COMMANDS = [line for language, text in BLOCKS if language == "sh" for line in text.splitlines() if line.strip()]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+#: Those that need nothing but the package; tests/engines/test_spark.py runs the one that starts a cluster.
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "spark_cluster.py")
 MODULES = sorted(module.name for module in pkgutil.walk_packages(reliac.__path__, "reliac."))
 
 

@@ -94,7 +94,7 @@ def test_a_run_that_stops_goes_on_from_its_last_level(tmp_path: Path, monkeypatc
     assert caught.value.tree.n_levels == 3
     with duckdb.connect(str(path), read_only=True) as file:  # old levels are gone
         assert {row[0] for row in file.execute("SELECT table_name FROM duckdb_tables()").fetchall()} == {
-            *("objects", "edges", "links", "state"),
+            *("objects", "edges", "joined", "links", "state"),
         }
     later: list[int] = []
     tree = reliac.cluster_edges(
