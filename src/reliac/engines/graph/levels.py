@@ -319,11 +319,14 @@ def take_level(rows, room, steps, rules, sets):
     longer = 0
     if 0.0 < rules.alpha < 1.0 and rows.far < np.inf:
         longer = count_far_links(rows, room, some, rules.tie_factor)
-    links = choose_links(nearest, rows.object_of, rules, sets, left, longer)
+    alone = one and not rules.limits.active and len(nearest.p) == 1 and nearest.distance[0] <= rules.max_value
+    links = nearest if alone else choose_links(nearest, rows.object_of, rules, sets, left, longer)
     if len(links.p) == 0:
         return np.empty(0, np.int64), np.zeros(1, np.int64)
     counters[LEVEL] += 1
     note_links(rows, steps, links)
+    if alone:  # as below, without sorting
+        return np.array([links.p[0], links.q[0]]), np.array([0, 2])
     return groups_of(links, rows.object_of, sets)
 
 
