@@ -69,6 +69,7 @@ def make_graph(
         logger.warning("%d edges from an object to itself were dropped", int(loops.sum()))
         p, q, value = p[~loops], q[~loops], value[~loops]
     check_size(n, len(p))
+    p, q = p.astype(np.int32, copy=False), q.astype(np.int32, copy=False)  # half the memory
     p, q, value = _each_once(np.minimum(p, q), np.maximum(p, q), value, n, duplicates, names)
     return Graph(*both_directions(p, q, value, n), missing=missing, names=names)
 

@@ -34,6 +34,9 @@ MISSING = ("far", "ignore")
 #: What a user of an estimator with ``connectivity`` can do about a graph of several parts.
 ADD_EDGES = "add edges that join the components: connectivity is never completed"
 
+#: Objects whose edges are put into their places at once: what that takes beside the edges is little.
+OBJECTS_AT_ONCE = 2**15
+
 #: Of more edges than this evenly spaced ones are hashed.
 EDGES_HASHED = 2**18
 
@@ -345,6 +348,10 @@ def both_directions(
     all_starts = starts + earlier.indptr
     ends, distances = np.empty(2 * len(q), np.int32), np.empty(2 * len(q), distance.dtype)
     for half, first in ((earlier, all_starts[:-1]), (later, all_starts[:-1] + np.diff(earlier.indptr))):
-        places = np.arange(len(q)) + np.repeat(first - half.indptr[:-1], np.diff(half.indptr))
-        ends[places], distances[places] = half.indices, half.data
+        for block in range(0, n, OBJECTS_AT_ONCE):
+            bounds = half.indptr[block : block + OBJECTS_AT_ONCE + 1]
+            some = slice(bounds[0], bounds[-1])
+            shift = np.repeat(first[block : block + OBJECTS_AT_ONCE] - bounds[:-1], np.diff(bounds))
+            places = np.arange(some.start, some.stop) + shift
+            ends[places], distances[places] = half.indices[some], half.data[some]
     return all_starts, ends, distances

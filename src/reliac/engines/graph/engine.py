@@ -91,9 +91,9 @@ class GraphEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Both directions of every edge, 20 bytes each, and as much while they are put in order; what objects need."""
+        """Both directions of every edge, 20 bytes each, beside the graph; contracted rows; what objects need."""
         width = rows_of(problem.objects).shape[1] if isinstance(problem.objects, Connected) else 0
-        return 80 * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
+        return 90 * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
 
     @property
     def n_clusters(self) -> int:
