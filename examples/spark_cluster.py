@@ -35,24 +35,26 @@ class SparkCluster:
         self.memory, self.processes = memory, []
         self.port = free_port()
         self.address = f"spark://127.0.0.1:{self.port}"
-        self.start("master.Master", self.port)
-        for _ in range(workers):
-            self.start_worker()
+        wait_for(self.start("master.Master", self.port))
+        for port in [self.start_worker() for _ in range(workers)]:
+            wait_for(port)
 
-    def start(self, name: str, port: int, *more: str) -> None:
-        """Start a process of the cluster."""
+    def start(self, name: str, port: int, *more: str) -> int:
+        """Start a process of the cluster, and return its port."""
         command = [str(self.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1"]
         command += ["--port", str(port), "--webui-port", str(free_port()), *more]
         settings = {"SPARK_HOME": str(self.home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
         environment = {**os.environ, **settings, "SPARK_DAEMON_JAVA_OPTS": QUICK_START}
         with open(self.folder / f"{name}-{port}.log", "wb") as log:
             self.processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
-        wait_for(port)
+        return port
 
-    def start_worker(self) -> None:
+    def start_worker(self) -> int:
         """Start one more worker, with one core."""
         folder = str(self.folder / f"work-{len(self.processes)}")
-        self.start("worker.Worker", free_port(), "--cores", "1", "--memory", self.memory, "-d", folder, self.address)
+        return self.start(
+            "worker.Worker", free_port(), "--cores", "1", "--memory", self.memory, "-d", folder, self.address
+        )
 
     def session(self) -> "pyspark.sql.SparkSession":  # noqa: F821
         """Connect to the cluster."""

@@ -232,3 +232,12 @@ def test_a_table_in_a_checkpoint_is_there_for_the_same_call(tmp_path: Path, monk
     rows = again.labels(level=1).to_arrow_table()
     assert rows.to_pydict() == {"object": ["u", "v", "x", "y", "z"], "cluster": [0, 0, 1, 1, 2]}
     again.close()
+
+
+def test_the_page_about_databases_holds() -> None:
+    import doctest
+
+    page = Path(__file__).parents[2] / "docs" / "sql.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert tried > 4
+    assert not failed

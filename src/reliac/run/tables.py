@@ -225,7 +225,10 @@ class TableRun:
         for batch in home.finish(run):
             self.rest.add(batch)
             self._tell(run)
-        self.note = f"levels 1 to {before} there, the rest in memory" if before else "all of it fitted into memory"
+        if not before:
+            self.note = "all of it fitted into memory"
+        elif self.rest.n_links:
+            self.note = f"levels 1 to {before} there, the rest in memory"
 
     def _tell(self, run: Run) -> None:
         level, left = max(run.level, self.rest.last_level), run.n_clusters - self.rest.n_links
