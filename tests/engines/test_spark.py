@@ -154,6 +154,8 @@ def test_the_example_finishes_in_memory_what_fits(session: Any, tmp_path: Path) 
 
     tree = cluster_frame(session, str(tmp_path))
     assert tree.n_clusters == 3
+    with pytest.raises(FileNotFoundError, match=r"checkpoint .* cannot be a folder here.* Next: "):
+        cluster_frame(session, str(tmp_path / "nowhere"))
     assert "the edges are in Spark" in tree.reason
     assert "all of it fitted into memory" in tree.reason
 

@@ -64,12 +64,7 @@ def cluster_table(
         alpha=check_number("alpha", wanted.alpha, 0.0, 1.0, "give 1 for all reliable links, 0 for the smallest one"),
     )
     report, finish = make_reporter(progress)
-    path = None
-    if checkpoint is not None:
-        path = Path(path_of(checkpoint)).absolute()
-        if place.name == "DuckDB":
-            check_target(path, "checkpoint ")
-    complete = False
+    path, complete = _checked_path(checkpoint, place), False
     with _locked(path), explained(f"{place.name} cannot go on", path is not None):
         tables = open_database(place.name, source, connection, path)
         kept = False
@@ -83,6 +78,25 @@ def cluster_table(
             finish(complete)
             if not kept:
                 tables.close(remove=complete or (path is None))
+
+
+def _checked_path(checkpoint: Any, place: Place) -> Path | None:
+    """Return where the tables of a run are kept; refuse what cannot be a file of DuckDB, or a folder of Spark."""
+    if checkpoint is None:
+        return None
+    name = path_of(checkpoint)
+    path = Path(name).absolute()
+    if place.name == "DuckDB":
+        check_target(path, "checkpoint ")
+    elif "://" in name or not path.parent.is_dir() or (path.exists() and not path.is_dir()):
+        raise FileNotFoundError(
+            explain(
+                f"checkpoint {name} cannot be a folder here",
+                "a folder, or the name of a new one in a folder that exists, that the driver and all workers share",
+                "make the folder around it, or mount the storage",
+            )
+        )
+    return path
 
 
 @contextmanager

@@ -135,7 +135,7 @@ class DuckDB:
         """The setting ``memory_limit``."""
         text = str(self.value("SELECT current_setting('memory_limit')")[0])
         size, unit = text.split()
-        return float(size) * 2.0 ** {"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[unit]
+        return float(size) * 2.0 ** {"KiB": 10, "MiB": 20, "GiB": 30}.get(unit, 40)
 
     def done(self, state: State) -> None:
         """Commit."""
