@@ -171,3 +171,26 @@ def test_every_statement_says_what_its_table_holds() -> None:
                 assert lines[node.lineno - 2].startswith("#:"), ast.unparse(node.targets[0])
             elif isinstance(node, ast.FunctionDef):
                 assert ast.get_docstring(node) or node.name.startswith("_check"), node.name
+
+
+def test_no_statement_goes_through_all_pairs_of_clusters(
+    connection: Any, all_there: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reliac.engines.sql.connections import DuckDB
+
+    plans: list[str] = []
+    for name, method in (("make", DuckDB.make), ("keep", DuckDB.keep)):
+
+        def explained(self: Any, table: str, query: str, plain: Any = method) -> None:
+            plans.append("\n".join(row[1] for row in self.sql.execute(f"EXPLAIN {query}").fetchall()))
+            plain(self, table, query)
+
+        monkeypatch.setattr(DuckDB, name, explained)
+    monkeypatch.setattr(levels, "FEW_TIES", 0)
+    rng = np.random.default_rng(0)
+    p, q = (300 * rng.random(3000) ** 3).astype(int), rng.integers(0, 300, 3000)  # few objects have very many edges
+    key = np.unique((np.minimum(p, q) * 300 + np.maximum(p, q))[p != q])
+    run(connection, 300, (key // 300, key % 300, rng.integers(1, 9, len(key)) * 1.0), "average", max_level=6)
+    assert len(plans) > 20
+    for plan in plans:
+        assert not any(word in plan for word in ("NL_JOIN", "NESTED_LOOP", "CROSS_PRODUCT", "IE_JOIN", "PIECEWISE"))
