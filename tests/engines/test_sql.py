@@ -187,10 +187,11 @@ def test_no_statement_goes_through_all_pairs_of_clusters(
 
         monkeypatch.setattr(DuckDB, name, explained)
     monkeypatch.setattr(levels, "FEW_TIES", 0)
-    rng = np.random.default_rng(0)
-    p, q = (300 * rng.random(3000) ** 3).astype(int), rng.integers(0, 300, 3000)  # few objects have very many edges
-    key = np.unique((np.minimum(p, q) * 300 + np.maximum(p, q))[p != q])
-    run(connection, 300, (key // 300, key % 300, rng.integers(1, 9, len(key)) * 1.0), "average", max_level=6)
-    assert len(plans) > 20
-    for plan in plans:
-        assert not any(word in plan for word in ("NL_JOIN", "NESTED_LOOP", "CROSS_PRODUCT", "IE_JOIN", "PIECEWISE"))
+    rng, n = np.random.default_rng(0), 1000
+    p, q = (n * rng.random(10 * n) ** 3).astype(int), rng.integers(0, n, 10 * n)  # few objects have very many edges
+    key = np.unique((np.minimum(p, q) * n + np.maximum(p, q))[p != q])
+    run(connection, n, (key // n, key % n, rng.integers(1, 1000, len(key)) * 1.0), "average", max_level=5)
+    text = "".join(plans).lower().replace("_", " ")
+    assert "hash join" in text  # as this release of DuckDB writes it
+    for words in ("nested loop", "nl join", "cross product", "ie join", "piecewise"):
+        assert words not in text
