@@ -170,7 +170,7 @@ def test_every_statement_says_what_its_table_holds() -> None:
             if isinstance(node, ast.Assign) and "SELECT" in ast.unparse(node.value):
                 assert lines[node.lineno - 2].startswith("#:"), ast.unparse(node.targets[0])
             elif isinstance(node, ast.FunctionDef):
-                assert ast.get_docstring(node) or node.name.startswith("_check"), node.name
+                assert ast.get_docstring(node), node.name
 
 
 def test_no_statement_goes_through_all_pairs_of_clusters(

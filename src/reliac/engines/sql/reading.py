@@ -190,6 +190,7 @@ def check_types(tables: Tables) -> bool:
 
 
 def _wrong_row(row: tuple[Any, ...], similarity: bool) -> str:
+    """Say what is wrong with a row."""
     called, least = ("similarity", "") if similarity else ("distance", " of at least 0")
     return explain(
         f"The edge from {row[0]!r} to {row[1]!r} has the {called} {row[2]}",
@@ -199,6 +200,7 @@ def _wrong_row(row: tuple[Any, ...], similarity: bool) -> str:
 
 
 def _two_distances(tables: Tables, named: bool) -> str:
+    """Say which pair has two distances."""
     p, q, *distances = tables.value(DIFFERENT)
     pair = (p, q)
     if named:
