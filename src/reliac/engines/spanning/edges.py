@@ -25,8 +25,9 @@ from ..compiled.formulas import euclidean_square
 from ..compiled.products import one_blas_thread
 from ..repeats import find_twins
 from .findings import Findings
-from .forest import Edges, Twins, as_edges
+from .forest import Edges, Twins
 from .given import edges_of_given, memory_of_given
+from .listed import edges_of_graph
 from .prim import edges_of_matrix
 
 #: Vectors of at most this many rows are compared pair by pair: nothing to search, little to compile.
@@ -49,7 +50,7 @@ def spanning_edges(problem: Problem, threads: int, findings: Findings) -> tuple[
     ``findings``: what an earlier run found, and this one finds.
     """
     if isinstance(problem.objects, Graph):  # nothing to find: the replay drops what is in no spanning tree
-        return as_edges(*problem.objects.edges()), None
+        return edges_of_graph(problem.objects), None
     known = findings.noted()
     if known is None:
         known = _search_edges(problem, threads, findings)

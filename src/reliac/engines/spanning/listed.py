@@ -1,0 +1,45 @@
+"""Graphs: of the listed edges those that may be in a minimum spanning tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...input.graph import Graph
+from ..compiled.loading import compiled
+from ..compiled.sets import top, unite
+from .forest import Edges, as_edges
+
+#: Distances that are looked at to find a limit below which there are about twice as many edges as objects.
+SAMPLE = 2**16
+
+
+def edges_of_graph(graph: Graph) -> Edges:
+    """Return the edges i < j of a graph but for most of those whose ends shorter ones connect."""
+    if graph.n_edges <= 3 * graph.n:
+        return as_edges(*graph.edges())
+    sample = np.sort(graph.distances[:: max(1, len(graph.distances) // SAMPLE)])
+    limit = sample[2 * len(sample) * graph.n // graph.n_edges]
+    most = graph.n_edges
+    i, j, distance = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, graph.distances.dtype)
+    count = apart(graph.starts, graph.ends, graph.distances, limit, np.arange(graph.n), i, j, distance)
+    return as_edges(i[:count], j[:count], distance[:count])
+
+
+@compiled
+def apart(starts, ends, distances, limit, leader, i, j, distance):
+    """Write down all edges up to the limit, then of the others those that connect what these left apart; count them."""
+    count = 0
+    for a in range(len(leader)):
+        for k in range(starts[a], starts[a + 1]):
+            b = np.int64(ends[k])
+            if a < b and distances[k] <= limit:
+                unite(leader, top(leader, a), top(leader, b))
+                i[count], j[count], distance[count] = a, b, distances[k]
+                count += 1
+    for a in range(len(leader)):
+        for k in range(starts[a], starts[a + 1]):
+            b = np.int64(ends[k])
+            if a < b and distances[k] > limit and top(leader, a) != top(leader, b):
+                i[count], j[count], distance[count] = a, b, distances[k]
+                count += 1
+    return count
