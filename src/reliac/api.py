@@ -29,6 +29,7 @@ from .run.groups import GroupTrees
 from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
 from .run.neighbors import cluster_along
+from .run.parts import cluster_by_parts
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
 from .run.standard import linkage_without_ties
@@ -152,7 +153,7 @@ def cluster(
         how = (engine, n_jobs, progress, checkpoint)
         return cluster_along(X, criterion, neighbors, join_components, rules, how)
     problem = make_problem(X, criterion, **rules)
-    tree = cluster_problem(problem, engine, n_jobs, progress, checkpoint)
+    tree = cluster_by_parts(problem, engine, n_jobs, progress, checkpoint)
     check_reached(tree, n_clusters)
     return tree
 

@@ -73,6 +73,11 @@ class Criterion:
         return self.geometric or self.reduction is not np.add
 
     @property
+    def between_pairs(self) -> bool:
+        """Whether a distance is never below the smallest, nor above the largest, of the two clusters' objects."""
+        return not self.offset
+
+    @property
     def height_factor(self) -> float:
         """What the squared distance is multiplied by before the root that gives SciPy's heights."""
         return 2.0 if self.by_size else 1.0

@@ -17,6 +17,9 @@ Number = TypeVar("Number", int, NDArray[np.intp])
 #: Rows and columns that are mirrored at once.
 BLOCK = 128
 
+#: The distances of up to so many objects are picked at once.
+FEW = 500
+
 
 def length_of(n: int) -> int:
     """Return the number of pairs of n objects."""
@@ -96,6 +99,9 @@ def subset(matrix: NDArray[Any], n: int, objects: NDArray[np.intp]) -> NDArray[A
     """Return the distances of some objects, in the form they were given."""
     if matrix.ndim == 2:
         return matrix[np.ix_(objects, objects)]
+    if len(objects) > FEW and (np.diff(objects) > 0).all():  # row by row: no indices of all pairs are held
+        rows = (place_of(n, objects[k : k + 1], objects[k + 1 :]) for k in range(len(objects)))
+        return np.concatenate([matrix[row] for row in rows])
     p, q = pairs(len(objects))
     i, j = np.minimum(objects[p], objects[q]), np.maximum(objects[p], objects[q])
     return np.asarray(matrix[place_of(n, i, j)])

@@ -22,16 +22,22 @@ from ..engines.small.engine import levels_side_by_side
 from ..errors import explain
 from ..input.options import check_count
 from ..input.problem import Problem
-from ..machine import in_threads, n_threads
+from ..machine import free_memory, in_threads, n_threads
 from ..tree.clustertree import ClusterTree, Order
-from .history import History, history_of
-from .solve import cluster_problem, make_tree
+from .history import History
+from .solve import Run, make_tree
 
 #: Groups of more rows than this are run one by one.
 SIDE_BY_SIDE = 200
 
 #: Tables side by side hold about so many numbers: they fit into the cache, and into every list of ties.
 AT_ONCE = 2**16
+
+#: So many pieces of work are dealt out to each thread, before it is told how far they are.
+AT_A_TIME = 8
+
+#: Bytes that an engine takes for a pair of objects, at most: a matrix, two more while it is made, and a copy of the input.
+BYTES_A_PAIR = 32
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,10 +101,8 @@ class GroupTrees(Mapping[Hashable, ClusterTree]):
     @cached_property
     def forest(self) -> ClusterTree:
         """All trees side by side as one forest of the rows of X: level l holds what step l did in every group."""
-        level, links, pairs = self.history.whole()
-        order = np.lexsort((links.q, links.p, links.distance, level))
         history = History()
-        history.add(Batch(level[order], links.take(order), _some(pairs, order)))
+        history.add(level_by_level(self.history.whole()))
         return make_tree(self.problem, history, _side_by_side(len(self)))
 
     @cached_property
@@ -120,9 +124,16 @@ class GroupTrees(Mapping[Hashable, ClusterTree]):
         local = Links(np.searchsorted(rows, links.p[own]), np.searchsorted(rows, links.q[own]), links.distance[own])
         history = History()
         history.add(Batch(level[own], local, None if pairs is None else np.searchsorted(rows, pairs[own])))
-        part = _part(self.problem, rows)
+        part = part_of(self.problem, rows)
         choice = choose(part) if len(rows) > SIDE_BY_SIDE else _side_by_side(len(self))
         return make_tree(part, history, choice, rows)
+
+
+def level_by_level(batch: Batch) -> Batch:
+    """Sort links of all groups by level, then by distance and objects."""
+    level, links, pairs = batch
+    order = np.lexsort((links.q, links.p, links.distance, level))
+    return Batch(level[order], links.take(order), _some(pairs, order))
 
 
 def _some(pairs: NDArray[np.intp] | None, which: Indices) -> NDArray[np.intp] | None:
@@ -138,15 +149,32 @@ def _side_by_side(groups: int) -> Choice:
 def cluster_groups(problem: Problem, groups: Any, n_jobs: int | None = None) -> GroupTrees:
     """Cluster the rows of every group by themselves; see :func:`reliac.cluster_groups`."""
     rows = rows_of_groups(groups, problem.n_objects)
-    together = problem.alpha == 1.0 and not (problem.tie_tolerance and problem.criterion.reduction is np.minimum)
-    few = [some for some in rows.values() if 1 < len(some) <= SIDE_BY_SIDE and together]
-    pieces: list[list[Indices]] = _pieces(few)
-    pieces += [[some] for some in rows.values() if len(some) > 1 and not (len(some) <= SIDE_BY_SIDE and together)]
     history = History()
-    for batches in in_threads(lambda piece: _run(problem, piece, together), pieces, n_threads(n_jobs)):
+    for batches in run_groups(problem, list(rows.values()), n_jobs):
         for batch in batches:
             history.add(batch)
     return GroupTrees(problem, rows, history)
+
+
+def run_groups(problem: Problem, groups: list[Indices], n_jobs: int | None) -> Iterator[list[Batch]]:
+    """Run groups of rows by themselves, in threads; yield the links of some after the other, by numbers of rows in X.
+
+    A group that is more than one thread's share of the work is run by all threads, the others one by each.
+    """
+    threads = n_threads(n_jobs)
+    together = problem.alpha == 1.0 and not (problem.tie_tolerance and problem.criterion.reduction is np.minimum)
+    few = [some for some in groups if 1 < len(some) <= SIDE_BY_SIDE and together]
+    many = [some for some in groups if len(some) > 1 and not (len(some) <= SIDE_BY_SIDE and together)]
+    many.sort(key=len, reverse=True)
+    work = sum(len(some) ** 2 for some in groups)
+    while many and threads > 1 and threads * len(many[0]) ** 2 > work:
+        yield _run(problem, [many.pop(0)], together, n_jobs)
+    pieces = [*([some] for some in many), *_pieces(few)]
+    if many:
+        threads = max(1, min(threads, free_memory() // (BYTES_A_PAIR * len(many[0]) ** 2)))
+    for at in range(0, len(pieces), AT_A_TIME * threads):
+        some = pieces[at : at + AT_A_TIME * threads]
+        yield from in_threads(lambda piece: _run(problem, piece, together, 1), some, threads)
 
 
 def rows_of_groups(groups: Any, n: int) -> dict[Hashable, Indices]:
@@ -183,17 +211,19 @@ def _pieces(groups: list[Indices]) -> list[list[Indices]]:
     return pieces
 
 
-def _part(problem: Problem, rows: Indices) -> Problem:
+def part_of(problem: Problem, rows: Indices) -> Problem:
     """Return the problem of one group: no more clusters are asked for than it has rows."""
     stop = replace(problem.stop, n_clusters=min(problem.stop.n_clusters, len(rows)))
     return problem.subset(rows, stop)
 
 
-def _run(problem: Problem, piece: list[Indices], together: bool) -> list[Batch]:
+def _run(problem: Problem, piece: list[Indices], together: bool, n_jobs: int | None) -> list[Batch]:
     """Run some groups; return their links with the distances that the user sees, by numbers of rows in X."""
-    parts = [_part(problem, rows) for rows in piece]
+    parts = [part_of(problem, rows) for rows in piece]
     if not together or len(piece[0]) > SIDE_BY_SIDE:
-        batches = history_of(cluster_problem(parts[0], n_jobs=1)).batches
+        run = Run(parts[0], n_jobs, None, choose(parts[0]))
+        run.run()
+        batches = run.history.batches
     else:
         batches = [
             batch._replace(links=batch.links._replace(distance=problem.heights(batch.links.distance)))

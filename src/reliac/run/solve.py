@@ -213,11 +213,15 @@ class Run:
         self._keep()
 
     def _tell(self) -> None:
-        history, outlook = self.history, self.outlook
-        share, left = outlook.look(self.n_clusters, history.last_level)
+        self.tell(self.history.last_level, self.n_clusters)
+
+    def tell(self, level: int, n_clusters: int) -> None:
+        """Tell how far the run has come."""
+        outlook = self.outlook
+        share, left = outlook.look(n_clusters, level)
         n, target, searched = self.problem.n_objects, self.problem.stop.n_clusters, outlook.pace.searched
         self.told = outlook.seconds
-        self.report(Progress(history.last_level, self.n_clusters, n, target, self.told, searched, share, left))
+        self.report(Progress(level, n_clusters, n, target, self.told, searched, share, left))
 
     def _keep(self) -> None:
         """Write the checkpoint if it is time to, and the engine can tell what it has found."""
