@@ -83,23 +83,22 @@ def find_components(problem: Problem, n_jobs: int | None) -> list[Indices] | Non
     """Return the objects of every component, sorted; None if solving them separately would not save much."""
     n, threads, wide = problem.n_objects, n_threads(n_jobs), _widened(problem)
     later = _later_ones(wide)
-    sample = np.arange(0, n, -(-n // SAMPLE))
+    label: NDArray[Any] = np.arange(n)
     rows = max(1, min(ROWS, BLOCK // n))
     pieces = np.split(np.arange(n), range(rows, n, rows))
+
+    def unite(some: list[Indices], known: NDArray[Any]) -> NDArray[Any]:
+        return _united(known, in_threads(lambda one: _near_pairs(later, one, known, wide.longest), some, threads))
+
     try:
-        label = _united(np.arange(n), [_near_pairs(later, sample, np.arange(n), wide.longest)])
-        by_squares = squares_of(problem.metric)
-        if by_squares and _worth(label):
+        label = unite([np.arange(0, n, -(-n // SAMPLE))], label)
+        if squares_of(problem.metric) and _worth(label):
             found = _by_smallest(wide, n_jobs)
             label, pieces = (label, pieces) if found is None else (found, [])
         for at in range(0, len(pieces), threads):
             if not _worth(label):
                 return None
-            known = label
-            some = pieces[at : at + threads]
-            label = _united(
-                label, in_threads(lambda piece: _near_pairs(later, piece, known, wide.longest), some, threads)
-            )
+            label = unite(pieces[at : at + threads], label)
     except _CannotCompare:
         return None
     if not _worth(label):

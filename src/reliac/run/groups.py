@@ -36,7 +36,7 @@ AT_ONCE = 2**16
 #: So many pieces of work are dealt out to each thread, before it is told how far they are.
 AT_A_TIME = 8
 
-#: Bytes that an engine takes for a pair of objects, at most: a matrix, two more while it is made, and a copy of the input.
+#: Bytes that an engine takes for a pair of objects, at most: a matrix, two more while it is made, a copy of the input.
 BYTES_A_PAIR = 32
 
 
@@ -114,7 +114,7 @@ class GroupTrees(Mapping[Hashable, ClusterTree]):
         level, links, pairs = self.history.whole()
         order = np.argsort(number_of_row[links.p], kind="stable")
         starts = np.searchsorted(number_of_row[links.p][order], np.arange(len(self) + 1))
-        batch = Batch(level[order], links.take(order), _some(pairs, order))
+        batch = Batch(level[order], links.take(order), some_pairs(pairs, order))
         return batch, starts, {group: number for number, group in enumerate(self.rows)}
 
     def _make(self, group: Hashable) -> ClusterTree:
@@ -133,10 +133,11 @@ def level_by_level(batch: Batch) -> Batch:
     """Sort links of all groups by level, then by distance and objects."""
     level, links, pairs = batch
     order = np.lexsort((links.q, links.p, links.distance, level))
-    return Batch(level[order], links.take(order), _some(pairs, order))
+    return Batch(level[order], links.take(order), some_pairs(pairs, order))
 
 
-def _some(pairs: NDArray[np.intp] | None, which: Indices) -> NDArray[np.intp] | None:
+def some_pairs(pairs: NDArray[np.intp] | None, which: Indices) -> NDArray[np.intp] | None:
+    """Return the nearest objects of some links, where they are known."""
     return None if pairs is None or not len(pairs) else pairs[which]
 
 

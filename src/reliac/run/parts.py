@@ -22,7 +22,7 @@ from ..engines.choice import choose
 from ..engines.components import find_components, may_fall_apart
 from ..input.problem import Problem
 from ..tree.clustertree import ClusterTree
-from .groups import level_by_level, part_of, run_groups
+from .groups import level_by_level, part_of, run_groups, some_pairs
 from .history import History
 from .solve import Run, cluster_problem
 
@@ -83,11 +83,11 @@ def _one_by_one(parts: list[History], max_level: float) -> Batch:
 
     Ties go to the smallest objects. Inside a part the order stays, also where a sum rounds below the one before.
     """
-    level, links, pairs = (made := _history([part.whole() for part in parts])).whole()
-    del level
+    made = _history([part.whole() for part in parts])
+    _, links, pairs = made.whole()
     starts = np.cumsum([0, *(part.n_links for part in parts)])
     columns = [column.tolist() for column in (links.distance, links.p, links.q)]
     rows = list(zip(*columns, range(made.n_links), strict=True))
     merged = heapq.merge(*(rows[start:stop] for start, stop in pairwise(starts.tolist())))
     order = np.fromiter((row for *_, row in merged), np.intp, made.n_links)[: int(min(max_level, made.n_links))]
-    return Batch(np.arange(1, len(order) + 1), links.take(order), pairs[order] if len(pairs) else None)
+    return Batch(np.arange(1, len(order) + 1), links.take(order), some_pairs(pairs, order))

@@ -41,7 +41,7 @@ def one_by_one(problem: Problem, tables: Tables, level: int) -> Iterator[Batch]:
             lost[p] = False
             continue
         q, distance = int(tables.near[p]), tables.smallest[p]
-        if distance > problem.longest:
+        if not problem.allows(distance):
             break
         level, left, gone = level + 1, left - 1, gone + 1
         yield Batch(np.array([level]), Links(tables.names[[p]], tables.names[[q]], np.array([distance])), None)
