@@ -40,7 +40,7 @@ FEW = 1500
 WORTH = 0.5
 
 #: Rows that are looked at first, evenly spaced: they tell where one component has nearly everything.
-SAMPLE = 64
+SAMPLE = 256
 
 #: Rows that a thread looks at in one piece, at most, and numbers of a block.
 ROWS, BLOCK = 256, 2**22
