@@ -201,3 +201,10 @@ def test_an_early_stopped_tree_of_some_hundred_objects_is_developed_to_the_whole
         assert np.array_equal(
             early.develop().links[["left", "right", "level"]], whole.links[["left", "right", "level"]]
         )
+
+
+def test_float32_distances_one_link_at_a_time_stay_within_max_distance():
+    flat = np.array([1.0, 9.0, 9.0, 9.0, 9.0, 4.0], np.float32)
+    below = float(np.nextafter(4.0, 0.0))
+    tree = reliac.cluster(flat, "complete", metric="precomputed", alpha=0.0, max_distance=below)
+    assert tree.links["distance"].tolist() == [1.0]

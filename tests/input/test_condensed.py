@@ -59,3 +59,12 @@ def test_a_subset_keeps_its_form_and_the_order_asked_for():
     wanted = squareform(flat)[np.ix_(objects, objects)]
     assert np.array_equal(condensed.subset(squareform(flat), 9, objects), wanted)
     assert np.array_equal(condensed.subset(flat, 9, objects), squareform(wanted))
+
+
+def test_a_subset_of_many_objects_is_picked_row_by_row_to_the_same_distances(monkeypatch):
+    flat = np.arange(36.0)
+    for objects in (np.array([0, 3, 4, 8]), np.array([4, 0, 8, 3]), np.array([2])):
+        wanted = condensed.subset(flat, 9, objects)
+        with monkeypatch.context() as few:
+            few.setattr(condensed, "FEW", 0)
+            assert np.array_equal(condensed.subset(flat, 9, objects), wanted)
