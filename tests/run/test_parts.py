@@ -151,6 +151,10 @@ def test_only_criteria_that_stay_between_the_pairs_of_two_clusters_are_justified
     assert below == (criterion in GEOMETRIC) == (not get_criterion(criterion).between_pairs)
 
 
+def sum_of_differences(a, b):
+    return float(np.abs(a - b).sum())
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -161,11 +165,11 @@ def test_only_criteria_that_stay_between_the_pairs_of_two_clusters_are_justified
         {"must_link": [(0, 1)]},
         {"engine": "small"},
         {"metric": "seuclidean"},
-        {"metric": lambda a, b: float(np.abs(a - b).sum())},
+        {"metric": sum_of_differences},
         {"max_distance": 1e9},
         {"max_distance": None},
     ],
-    ids=str,
+    ids=lambda options: ", ".join(f"{name} {getattr(value, '__name__', value)}" for name, value in options.items()),
 )
 def test_what_components_are_not_right_for_or_would_not_help_is_solved_as_a_whole(options, tmp_path):
     options = {"criterion": "complete", "max_distance": 3.0} | options
