@@ -266,7 +266,8 @@ def _read_and_cluster(asked: Asked, options: dict[str, Any]) -> Result:
         n = table.numbers.shape[0] if table.numbers.ndim == 2 else count_objects(table.numbers.size) or 0
         _check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
         usual = {"criterion": "average"} if asked.neighbors is not None else {}
-        tree = cluster(table.numbers, weights=table.weights, names=table.names, **usual | options)
+        read = {"metric": asked.metric} if asked.metric else {}  # the file may have said what it holds
+        tree = cluster(table.numbers, weights=table.weights, names=table.names, **usual | options | read)
         result = Result(tree, table.labels)
     return result
 

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...input.condensed import to_condensed
+from ...input.graph import Graph, both_directions
 from ...input.metrics import Squares
 from ..compiled.formulas import euclidean_square
 from .boruvka import edges_of_points
 from .findings import Findings
-from .forest import Forest
+from .forest import Forest, as_edges, thin
 from .given import edges_by_components
+from .listed import edges_of_graph
 from .prim import edges_of_matrix
 from .sweeps import COSINE, Sweep, edges_by_products, join_components, join_lists
 
@@ -39,6 +41,12 @@ def find_few_edges() -> None:
             for given in _forms(square.astype(number), n):
                 edges_of_matrix(given, n)
                 edges_by_components(given.reshape(-1), n, given.ndim == 2, 2, pool)
+
+    many = as_edges(np.zeros(n, np.int32), np.ones(n, np.int32), square[0])
+    thin(many, np.arange(2))
+    p, q = np.triu_indices(n, 1)
+    for number in (np.float32, np.float64):
+        edges_of_graph(Graph(*both_directions(p, q, square[p, q].astype(number), n)))
 
 
 def _forms(square: NDArray[np.floating], n: int) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
