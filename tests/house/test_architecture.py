@@ -30,14 +30,16 @@ FLOORS = [
     ["tree"],
     ["run"],
     ["api"],
-    ["estimators", "evaluate", "linkages", "plots", "datasets"],
+    ["evaluate"],
+    ["questions"],
+    ["estimators", "linkages", "plots", "datasets"],
     ["cli", "reproduction"],
     ["__main__"],
 ]
 
-#: Imports inside functions that point up, on purpose: a tree draws itself and goes on by what stands above it, and the
-#: command line runs the experiments of the room beside it.
-UPWARDS = {("tree", "run"), ("tree", "plots"), ("cli", "reproduction")}
+#: Imports inside functions that point up, on purpose: a tree draws itself, goes on and answers questions by what stands
+#: above it, and the command line runs the experiments of the room beside it.
+UPWARDS = {("tree", "run"), ("tree", "plots"), ("tree", "questions"), ("cli", "reproduction")}
 
 
 def modules():
