@@ -75,7 +75,10 @@ class History:
 
 
 def history_of(tree: ClusterTree, objects: NDArray[np.intp] | None = None) -> History:
-    """Return the levels of a tree, all of them or those of some whole clusters, with the objects renumbered."""
+    """Return the levels of a tree, all of them or those of some whole clusters, with the objects renumbered.
+
+    The clusters may be those of any cut: what joins them with others is left out.
+    """
     first = first_objects(tree)
     p, q = first[tree.links["left"]], first[tree.links["right"]]
     number = np.arange(tree.n_objects)
@@ -83,7 +86,7 @@ def history_of(tree: ClusterTree, objects: NDArray[np.intp] | None = None) -> Hi
     if objects is not None:
         number = np.full(tree.n_objects, -1)
         number[objects] = np.arange(len(objects))
-        kept = number[p] >= 0
+        kept = (number[p] >= 0) & (number[q] >= 0)
     rows = np.flatnonzero(kept)
     level = np.concatenate(
         [np.full(len(part), count) for count, part in enumerate(split_runs(tree.links["level"][rows]), 1)] or [rows]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import cuts, exports, levels, outliers, walks
+from . import asking_cuts, cuts, exports, levels, outliers, walks
 from .building import check_invariants
 from .levels import SpanningTree
 
@@ -120,23 +120,47 @@ class ClusterTree:
 
     def labels(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | Iterable[int] | None = None,
         *,
-        level: int | None = None,
-        distance: float | None = None,
+        level: int | Iterable[int] | None = None,
+        distance: float | Iterable[float] | None = None,
         by: Order = "distance",
+        max_size: int | None = None,
+        min_size: int | None = None,
+        small: Literal["stay", "drop"] = "stay",
         named: bool = False,
     ) -> Any:
         """Return the cluster of every object, numbered 0, 1, ... by each cluster's first object.
 
-        Give one of ``n_clusters`` (exactly that many, nested), ``level`` (the clusters of that level) and
-        ``distance`` (joins up to it); without any, the clusters of the last level.
+        Parameters
+        ----------
+        n_clusters, level, distance : one of them: exactly so many clusters (nested), the clusters of a level, or joins
+            up to a distance; without any, the clusters of the last level. A list of numbers gives an array with one
+            column for each.
+        by : "distance" undoes the largest joins first, "level" the last: what early stopping gives.
+        max_size : clusters of more objects are taken apart, down the tree, until none has more.
+        min_size : what becomes of clusters of fewer objects is said by ``small``.
+        small : "stay": in their parent. A join of which some part is too small is not undone, so the parts beside it
+            stay too; a whole tree stays as it is, and ``max_size`` goes first. "drop": they are in no cluster, -1.
+        named : return a pandas Series with the row names as its index; of several cuts a DataFrame, a column each.
 
-        ``by="distance"`` undoes the largest joins first, ``by="level"`` the last: what early stopping gives.
-        ``named=True`` returns a pandas Series with the row names as its index.
+        What one step joins counts as one join, so ``max_size`` and ``min_size`` do not depend on the order of the rows.
+        Objects count once, whatever their weights; those that must be together stay so, whatever ``max_size`` says.
+
+        Examples
+        --------
+        >>> import reliac
+        >>> tree = reliac.cluster([[0.0], [1.0], [2.5], [9.0], [10.0], [30.0]], "single")
+        >>> tree.labels([2, 3]).T.tolist()
+        [[0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 1, 2]]
+        >>> tree.labels(max_size=3).tolist()
+        [0, 0, 0, 1, 1, 2]
+        >>> tree.labels(3, min_size=2, small="drop").tolist()
+        [0, 0, 0, 1, 1, -1]
         """
-        labels = cuts.labels(self, n_clusters, level, distance, by)
-        return exports.named_labels(self, labels) if named else labels
+        cut = cuts.asked_cut(n_clusters, level, distance)
+        labels = cuts.labels(self, cut, by, cuts.check_sizes(max_size, min_size, small))
+        return exports.named_labels(self, labels, cut.value) if named else labels
 
     def clusters(
         self, level: int | None = None, *, n_clusters: int | None = None, named: bool = False
@@ -241,6 +265,13 @@ class ClusterTree:
 
         data, rules = (X, metric, connectivity), (n_clusters, max_level, max_distance)
         return develop(self, clusters, data, rules, n_jobs, progress)
+
+    # --- questions ---
+
+    branches = asking_cuts.branches
+    subtree = asking_cuts.subtree
+    path = asking_cuts.path
+    siblings = asking_cuts.siblings
 
     # --- other forms ---
 

@@ -155,6 +155,9 @@ def frame(tree: ClusterTree) -> Any:
     return pandas.DataFrame({"node": made, **columns})
 
 
-def named_labels(tree: ClusterTree, labels: NDArray[np.intp]) -> Any:
-    """Return labels as a Series with the row names as its index."""
-    return need("pandas", "frames").Series(labels, index=tree.object_names, name="cluster")
+def named_labels(tree: ClusterTree, labels: NDArray[np.intp], cuts: Any = None) -> Any:
+    """Return labels as a Series with the row names as its index; those of several cuts as a frame."""
+    pandas = need("pandas", "frames")
+    if labels.ndim == 2:
+        return pandas.DataFrame(labels, index=tree.object_names, columns=cuts)
+    return pandas.Series(labels, index=tree.object_names, name="cluster")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, option
-from .walks import first_objects, parents
+from .walks import first_objects, group_tops, parents
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
@@ -125,11 +125,4 @@ def join_partners(tree: ClusterTree) -> Indices:
 
 def join_sizes(tree: ClusterTree) -> Indices:
     """Return how many objects each object is together with, itself included, after the level of its first join."""
-    n, rows = tree.n_objects, np.arange(len(tree.links))
-    parent = parents(tree)[n:]
-    above = np.where(parent < 0, rows, parent - n)
-    same = tree.links["level"][above] == tree.links["level"]
-    top = np.where(same, above, rows)  # of a tie that joins several at once, the last link
-    while (top != top[top]).any():
-        top = top[top]
-    return np.append(tree.links["size"][top], 1)[growing_links(tree, 2)]
+    return np.append(tree.links["size"][group_tops(tree)], 1)[growing_links(tree, 2)]

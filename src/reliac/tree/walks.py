@@ -41,6 +41,39 @@ def roots_in_order(tree: ClusterTree) -> NDArray[np.intp]:
     return roots[np.argsort(first_objects(tree)[roots])]
 
 
+def links_above(tree: ClusterTree) -> NDArray[np.intp]:
+    """Return for every link the one that joins what it makes; itself where nothing does."""
+    above = parents(tree)[tree.n_objects :] - tree.n_objects
+    return np.where(above < 0, np.arange(len(above)), above)
+
+
+def ends_of(pointers: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Follow pointers until each reaches one that points to itself, in steps of doubling length."""
+    while (pointers != (further := pointers[pointers])).any():
+        pointers = further
+    return pointers
+
+
+def group_tops(tree: ClusterTree, among: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    """Return for every link the last link of its group: what one step joins, or the part of it that is ``among``."""
+    above, level = links_above(tree), tree.links["level"]
+    together = level[above] == level
+    if among is not None:
+        together &= among & among[above]
+    return ends_of(np.where(together, above, np.arange(len(above))))
+
+
+def at_or_below(tree: ClusterTree, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which links are marked or have a marked one above them, in steps of doubling length."""
+    found, above = marked.copy(), links_above(tree)
+    while True:
+        found |= found[above]
+        further = above[above]
+        if np.array_equal(further, above):
+            return found
+        above = further
+
+
 def monotone_distances(tree: ClusterTree) -> NDArray[np.float64]:
     """Return for every link the largest distance at or below it."""
     n = tree.n_objects
