@@ -18,7 +18,7 @@ from ..evaluate import compare_strategies
 from ..files import delimited
 from ..input.condensed import count_objects
 from ..input.numbers import Names
-from ..input.options import check_count, check_number
+from ..input.options import check_count
 from ..run.progress import JSON
 from ..tree.clustertree import ClusterTree
 from ..tree.exports import warn_if_repeated
@@ -26,6 +26,7 @@ from ..tree.levels import level_rows
 from ..tree.outliers import BEST, BEST_CRITERION, read_score
 from ..tree.storage import holds_tree, read_tree
 from .columns import Choices, Table
+from .cutting import check_cut, check_options_of_cut, cut_labels
 from .graphs import check_edges, cluster_asked_edges, cluster_in_database, in_database
 from .options import CONSTRAINTS, OF_A_CUT, OF_A_RUN, Asked
 from .outputs import (
@@ -60,17 +61,20 @@ class Result(NamedTuple):
 
 def run_cluster(asked: Asked) -> int:
     """Cluster a file, write what was asked for, and tell the scores where classes are known."""
+    check_options_of_cut(asked)
     # Components of a graph, and what constraints keep apart, are clusters, whatever else is asked for.
     parts = asked.along_graph or bool(asked.given(CONSTRAINTS.options))
     form = asked_format(asked, bool(asked.label_column or asked.given(OF_A_CUT)), parts)
-    how = how_to_write(asked, form)
+    how: dict[str, Any] = {**how_to_write(asked, form)}
+    if form is FORMATS["labels"] and len(asked.counts) > 1:
+        how["titles"] = [f"clusters_{count}" for count in asked.counts]
     try:
         tree, classes = _make_tree(asked)
     except Interrupted as stopped:
         return _save_partial(stopped, asked, form)
     if asked.clusters is None and classes is not None and not asked.given(OF_A_CUT):
         asked.clusters = len(np.unique(classes))
-    _check_cut(asked, tree.n_objects, tree.n_clusters, tree.n_levels)
+    check_cut(asked, tree.n_objects, tree.n_clusters, tree.n_levels)
     if form and form.needs_root and tree.n_clusters > 1:
         given = f"A forest of {tree.n_clusters} trees, and a linkage matrix has room for one tree only"
         step = (
@@ -79,17 +83,18 @@ def run_cluster(asked: Asked) -> int:
             + ", or write --to tree"
         )
         raise ValueError(explain(given, "trees that end with one cluster", step))
-    labels = tree.labels(asked.clusters, level=asked.level, distance=asked.distance)
+    labels = cut_labels(asked, tree)
     if form is None:
         write_output(f"{tree!r}\n", asked.out)
         say("--clusters K gives K clusters, --out FILE.reliac keeps the tree; see reliac cluster --help")
     else:
         write_output(form.render(tree, labels, suffix_of(asked), **how), asked.out)
     if asked.plot:
-        shown = asked.clusters if asked.clusters and asked.clusters <= min(60, tree.n_objects) else None
+        one = asked.clusters if isinstance(asked.clusters, int) else None
+        shown = one if one and one <= min(60, tree.n_objects) else None
         write_output(picture(lambda: tree.plot(color_clusters=shown), asked.plot), asked.plot)
-    if classes is not None:
-        say(score_line(classes, labels))
+    for column in np.atleast_2d(labels.T) if classes is not None else ():
+        say(score_line(classes, column))
     return 0
 
 
@@ -264,7 +269,7 @@ def _read_and_cluster(asked: Asked, options: dict[str, Any]) -> Result:
             table = _read(asked, stream)
     if table is not None:
         n = table.numbers.shape[0] if table.numbers.ndim == 2 else count_objects(table.numbers.size) or 0
-        _check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
+        check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
         usual = {"criterion": "average"} if asked.neighbors is not None else {}
         read = {"metric": asked.metric} if asked.metric else {}  # the file may have said what it holds
         tree = cluster(table.numbers, weights=table.weights, names=table.names, **usual | options | read)
@@ -283,21 +288,6 @@ def _check_no_run(asked: Asked) -> None:
                 "leave them out, or start from the data again",
             )
         )
-
-
-def _check_cut(asked: Asked, n: int, fewest: int, levels: int) -> None:
-    """Refuse a cut that cannot be, as soon as that is known, by the name it was typed with."""
-    if asked.clusters is not None:
-        step = f"ask for no more clusters than the {n} objects"
-        if asked.along_graph and asked.clusters < fewest:
-            step = f"the edges leave {fewest} clusters apart: ask for more, or add --join-components"
-        elif asked.given(CONSTRAINTS.options) and asked.clusters < fewest:
-            step = f"the constraints leave {fewest} clusters: ask for more, or drop constraints"
-        check_count("clusters", asked.clusters, min(fewest, n), n, step)
-    if asked.level is not None:
-        check_count("level", asked.level, 0, levels, f"look at the levels first: reliac levels {asked.file}")
-    if asked.distance is not None:
-        check_number("distance", asked.distance, 0.0, math.inf, f"look at the levels first: reliac levels {asked.file}")
 
 
 def _read(asked: Asked, stream: BinaryIO) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ class Option(click.Option):
         flag: str,
         value: str,
         purpose: str,
-        kind: type = str,
+        kind: Callable[[Any], Any] = str,
         python: str = "",
         *,
         choices: Sequence[str] = (),
@@ -61,7 +61,7 @@ class Option(click.Option):
         try:
             return self.kind(word)
         except ValueError:
-            allowed, example = ("a whole number", "3") if self.kind is int else ("a number", "0.5")
+            allowed, example = _NUMBERS.get(self.kind, ("a number", "0.5"))
             besides = f"{', '.join(self.choices)} or " if self.choices else ""
             given, step = f"{self.typed} {word} is not {allowed}", f"write {self.typed} {example}"
             raise click.UsageError(explain(given, besides + allowed, step)) from None
@@ -103,6 +103,19 @@ def flags(context: click.Context) -> list[str]:
     """Return the options of a command in their long form."""
     parameters = context.command.get_params(context)
     return [flag for one in parameters for flag in (*one.opts, *one.secondary_opts) if flag.startswith("--")]
+
+
+def counts(word: str) -> int | list[int]:
+    """Return a whole number, or several that stand between commas."""
+    numbers = [int(number) for number in word.split(",")]
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+#: What kinds of numbers are called, and an example.
+_NUMBERS: dict[Any, tuple[str, str]] = {
+    int: ("a whole number", "3"),
+    counts: ("a whole number, or several with commas", "2,5,10"),
+}
 
 
 @dataclass(frozen=True)
@@ -203,14 +216,31 @@ STOP = Section(
         Option("--checkpoint", "FILE", "keep what is done; the same command goes on from there", str, "checkpoint"),
     ),
 )
+WAYS = ("lifetime", "inconsistency")
 CUTS = Section(
     "which clusters",
     (
-        Option("--clusters", "K", "exactly K: undo the K-1 largest joins", int),
+        Option("--clusters", "K[,K...]", "exactly K: undo the K-1 largest joins; a column for each K", counts),
         Option("--level", "L", "those of level L", int),
         Option("--distance", "T", "joins up to distance T", float),
+        Option("--branches", "WAY", "each branch by itself: lifetime or inconsistency", choices=WAYS),
     ),
     exclusive=True,
+)
+SIZES = Section(
+    "how large they are",
+    (
+        Option("--split-above", "N", "take clusters of more than N objects apart, down the tree", int),
+        Option("--min-size", "N", "clusters of fewer objects stay in their parent; with lifetime: default 5", int),
+        Option("--small", "RULE", "or they are in no cluster, -1: drop; default: stay", choices=("stay", "drop")),
+    ),
+)
+BRANCHES = Section(
+    "--branches inconsistency",
+    (
+        Option("--threshold", "T", "the largest coefficient inside a cluster; default: 1", float),
+        Option("--depth", "D", "levels of the tree that a join is compared with; default: 2", int),
+    ),
 )
 TREE_OUTPUT = Section(
     "output",
@@ -265,7 +295,10 @@ REPRODUCE = Section(
 #: All options of cluster(); those that a saved tree has no use for; and those that make more than one cluster.
 ALL = tuple(option for section in (RUN, CONSTRAINTS, STOP) for option in section.options if option.python)
 OF_A_RUN = (*ALL, *INPUT.options, *EDGES.options)
-OF_A_CUT = (*CUTS.options, *(option for option in ALL if option.python in ("n_clusters", "max_level", "max_distance")))
+OF_A_CUT = (
+    *(*CUTS.options, *SIZES.options),
+    *(option for option in ALL if option.python in ("n_clusters", "max_level", "max_distance")),
+)
 
 
 def _known_names(option: Option) -> Iterable[str]:
@@ -301,7 +334,7 @@ def _known_names(option: Option) -> Iterable[str]:
 class Asked:
     """What the user asked for: a command, and its options as attributes; those that were not given are None."""
 
-    clusters: int | None  # where classes are known, we add their number
+    clusters: int | list[int] | None  # where classes are known, we add their number
     metric: str | None  # where the file says that it holds distances, we add it
 
     def __init__(self, command: str, options: Sequence[Option], values: dict[str, Any]) -> None:
@@ -318,6 +351,13 @@ class Asked:
     def along_graph(self) -> bool:
         """Whether the run goes along the edges of a graph, which may leave several trees."""
         return self.edges is not None or self.neighbors is not None
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of clusters that were asked for."""
+        return (
+            self.clusters if isinstance(self.clusters, list) else [self.clusters] if self.clusters is not None else []
+        )
 
     def given(self, options: Iterable[Option]) -> list[Option]:
         """Return which of the options the user gave."""

@@ -56,12 +56,11 @@ def _tree(tree: ClusterTree, labels: Any, suffix: str) -> bytes:
     return to_bytes(tree)
 
 
-def _labels(tree: ClusterTree, labels: Any, suffix: str) -> bytes | str:
+def _labels(tree: ClusterTree, labels: Any, suffix: str, titles: Sequence[str] = ("cluster",)) -> bytes | str:
     if suffix == ".npy":
         return _array(labels)
-    return delimited(
-        ("name", "cluster"), zip(tree.object_names.tolist(), labels.tolist(), strict=True), _delimiter(suffix)
-    )
+    columns = [tree.object_names.tolist(), *labels.reshape(tree.n_objects, -1).T.tolist()]
+    return delimited(("name", *titles), zip(*columns, strict=True), _delimiter(suffix))
 
 
 def _linkage_matrix(tree: ClusterTree, labels: Any, suffix: str) -> bytes | str:
@@ -153,7 +152,7 @@ def _check_use(asked: Asked, form: Format, cut: bool) -> None:
         raise ValueError(
             explain(
                 "Labels of the whole tree: all objects in one cluster",
-                "--clusters K, --level L, --distance T, or a rule that stops early",
+                "--clusters K, --level L, --distance T, --branches WAY, sizes, or a rule that stops early",
                 f"look at the levels first: reliac levels {asked.file}",
             )
         )

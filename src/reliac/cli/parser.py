@@ -123,12 +123,13 @@ def _commands() -> list[_Command]:
     read = (options.FILE, options.INPUT, options.EDGES)
     whole = (*read, options.RUN, options.CONSTRAINTS, options.STOP)
     scored = (*read, options.RUN_FOR_OUTLIERS, options.CONSTRAINTS, options.STOP)
+    cuts = (options.CUTS, options.SIZES, options.BRANCHES)
     as_text = options.table_output("text")
     edges = (*read, options.RUN_BY_SINGLE, options.CONSTRAINTS, options.STOP, options.table_output("csv"))
     compared = (options.FILE, options.INPUT, options.RUN, options.STRATEGIES, as_text)
     reproduce = "the paper's experiments, and a report that compares them"
     return [
-        _Command("cluster", "cluster the rows of a file", text.CLUSTER, *whole, options.CUTS, options.TREE_OUTPUT),
+        _Command("cluster", "cluster the rows of a file", text.CLUSTER, *whole, *cuts, options.TREE_OUTPUT),
         _Command("levels", "table of the levels: clusters, joins, distances", text.LEVELS, *whole, as_text),
         _Command("outliers", "objects by their outlier score", text.OUTLIERS, *scored, as_text, options.OUTLIERS),
         _Command("mst", "edges of a minimum spanning tree, with their levels", text.MST, *edges),
