@@ -26,8 +26,8 @@ CLUSTER = f"""examples:
   reliac cluster data.csv --clusters 5                       name,cluster lines on standard output
   reliac cluster data.csv --clusters 5 --out labels.tsv --plot tree.png
   reliac cluster data.csv --clusters 2,5,10                  a column for each
-  reliac cluster data.csv --split-above 50 --out labels.csv  clusters of 50 objects at most
-  reliac cluster data.csv --branches lifetime --min-size 10  each branch by itself; objects in no cluster: -1
+  reliac cluster data.csv --split-above 50                   clusters of 50 objects at most
+  reliac cluster data.csv --branches lifetime                each branch by itself; objects in no cluster: -1
   reliac cluster iris.csv --label-column species             as many clusters as classes; scores on standard error
   reliac cluster data.parquet --criterion average --metric cosine --out tree.reliac
   reliac cluster tree.reliac --clusters 8                    cut a saved tree again
