@@ -82,7 +82,9 @@ def cluster(
     metric : the name of a metric that ``scipy.spatial.distance.pdist`` knows, a function of two rows (or of two
         objects of any kind, such as texts: X is then a list of them), or
         "precomputed". Centroid, median and ward need "euclidean", "sqeuclidean" or "precomputed", and take given
-        distances as Euclidean ones. With "sqeuclidean" distances in the tree are squares (of ward the growth of the sum
+        distances as Euclidean ones. With "nan_euclidean" (as in scikit-learn) and "gower" values may be missing, and
+        "gower" compares numbers, ordered and plain categories and booleans by the types of a frame's columns
+        (docs/after.md). With "sqeuclidean" distances in the tree are squares (of ward the growth of the sum
         of squares), as in the paper; average of "sqeuclidean" or "cosine" distances needs no matrix.
     alpha : share of the smallest reliable links that each step establishes; 1 is the reliable strategy, 0 the
         standard one (a single link a step).

@@ -18,14 +18,14 @@ from problems import blobs, grid, lattice, twins
 from reliac.engines.neighbors import boxes, nearest, products, whole
 from reliac.errors import DoesNotFit
 from reliac.input.metrics import METRICS, pairwise, squares_of
-from reliac.input.objects import Vectors
+from reliac.input.objects import Vectors, make_objects
 
 FAST = ("euclidean", "sqeuclidean", "cosine")
 
 
 def by_definition(X, k, metric="euclidean"):
     """All distances of the metric's table; of every row the k smallest, equal ones by index."""
-    D = pairwise(X, metric)
+    D = pairwise(make_objects(X, metric).rows, metric)
     np.fill_diagonal(D, np.inf)
     order = np.array([np.lexsort((np.arange(len(D)), row)) for row in D])[:, :k]
     return order, np.take_along_axis(D, order, axis=1)

@@ -14,6 +14,7 @@ from ..formats.matrices import Named, from_pairs
 from ..input.condensed import count_objects
 from ..input.distances import agreeing_names
 from ..input.edges import ENDS, VALUES
+from ..input.gower import Column, categories, of_columns
 from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_number, titles_as_names
 
 
@@ -44,6 +45,8 @@ class Choices:
     weights_column: str | None = None
     skip_columns: Sequence[str] = ()
     distances: bool = False  # the numbers are distances of objects, not vectors
+    gaps: bool = False  # values may be missing
+    mixed: bool = False  # columns of texts are categories
     form: Form = "table"
     edges: Sequence[str] = ()  # the columns of an edge table: two ends and a number
     similarity: bool = False  # that number is a similarity
@@ -103,11 +106,7 @@ def make_table(sheet: Sheet, choices: Choices) -> Table:
                 "check --name-column, --label-column, --weights-column and --skip-column",
             )
         )
-    if sheet.block is not None and len(kept) == len(sheet.columns):
-        numbers = sheet.block
-    else:
-        numbers = np.column_stack([_numbers_of(sheet, place) for place in kept])
-    check_no_gaps(numbers, [sheet.columns[place] for place in kept], sheet.lines)
+    numbers = _features_of(sheet, kept, choices)
     names = None if names_at is None else _texts(sheet, names_at)
     labels = None if labels_at is None else _texts(sheet, labels_at, complete=True)
     weights = None if weights_at is None else _numbers_of(sheet, weights_at)
@@ -115,6 +114,30 @@ def make_table(sheet: Sheet, choices: Choices) -> Table:
     if not choices.distances:
         return table
     return _as_distances(table, titled=sheet.header and choices.name_column is None)
+
+
+def _features_of(sheet: Sheet, kept: list[int], choices: Choices) -> NDArray[Any]:
+    """Return some columns as one table of numbers; categories are codes, and gaps NaN, where these are allowed."""
+    titles = [sheet.columns[place] for place in kept]
+    if choices.mixed:
+        return of_columns(titles, [_feature(sheet, place) for place in kept])
+    if sheet.block is not None and len(kept) == len(sheet.columns):
+        numbers = sheet.block
+    else:
+        numbers = np.column_stack([_numbers_of(sheet, place, choices.gaps) for place in kept])
+    if not choices.gaps:
+        check_no_gaps(numbers, titles, sheet.lines)
+    return numbers
+
+
+def _feature(sheet: Sheet, place: int) -> Column:
+    """Return one column as numbers, or as categories if none of its cells is a number."""
+    cells = sheet.cells[place]
+    texts = [cell.strip() for cell in cells] if isinstance(cells, list) else []
+    present = [text for text in texts if text.lower() not in MISSING]
+    if not present or any(map(is_number, present)):
+        return Column(_numbers_of(sheet, place, gaps=True).astype(np.float64))
+    return categories(None if text.lower() in MISSING else text for text in texts)
 
 
 def _are_pairs(sheet: Sheet) -> bool:
@@ -214,17 +237,19 @@ def _first_column_of_names(sheet: Sheet, apart: set[int | None]) -> int | None:
     return 0 if are_names(cells) else None
 
 
-def _numbers_of(sheet: Sheet, place: int) -> NDArray[Any]:
-    """Return one column as numbers, or name the first cell that is none."""
+def _numbers_of(sheet: Sheet, place: int, gaps: bool = False) -> NDArray[Any]:
+    """Return one column as numbers, or name the first cell that is none; with ``gaps`` a missing one is NaN."""
     cells = sheet.cells[place]
     if not isinstance(cells, list):
         return np.asarray(cells)
+    if gaps:
+        cells = ["nan" if cell.strip().lower() in MISSING else cell for cell in cells]
     try:
         if "_" not in "".join(cells):
             return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
     except ValueError:
         pass
-    row = next(row for row, cell in enumerate(cells) if not is_number(cell))
+    row = next(row for row, cell in enumerate(cells) if not (is_number(cell) or (gaps and cell == "nan")))
     column, cell = sheet.columns[place], cells[row].strip()
     if cell.lower() in MISSING:
         raise ValueError(_missing(_place(row, column, sheet.lines), repr(cell) if cell else "empty"))

@@ -17,6 +17,7 @@ from ..errors import Interrupted, explain
 from ..evaluate import compare_strategies
 from ..files import delimited
 from ..input.condensed import count_objects
+from ..input.metrics import allows_gaps
 from ..input.numbers import Names
 from ..input.options import check_count
 from ..run.progress import JSON
@@ -292,11 +293,11 @@ def _check_no_run(asked: Asked) -> None:
 
 def _read(asked: Asked, stream: BinaryIO) -> Table:
     """Read the table that the user speaks of."""
-    distances = str(asked.metric).lower() == "precomputed"
-    if asked.standardize and distances:
-        raise ValueError(
-            explain("--standardize with distances", "--standardize with vectors", "leave out one of the two")
-        )
+    metric = str(asked.metric).lower()
+    distances = metric == "precomputed"
+    if asked.standardize and (distances or allows_gaps(metric)):
+        given = "--standardize with " + ("distances" if distances else f"--metric {metric}")
+        raise ValueError(explain(given, "--standardize with vectors", "leave out one of the two"))
     choices = Choices(
         header=asked.header,
         name_column=asked.name_column,
@@ -304,6 +305,8 @@ def _read(asked: Asked, stream: BinaryIO) -> Table:
         weights_column=asked.weights_column,
         skip_columns=asked.skip_column or (),
         distances=distances,
+        gaps=allows_gaps(metric),
+        mixed=metric == "gower",
     )
     table = read_stream(stream, asked.file, asked.format, choices)
     if table.are_distances and not distances:

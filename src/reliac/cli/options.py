@@ -137,7 +137,7 @@ SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
 AUTO = "auto"
 
 CRITERION_HELP = "single, complete, average, weighted, centroid, median or ward"
-METRIC_HELP = "euclidean (default), sqeuclidean, cosine, cityblock, ..., or precomputed: FILE holds distances"
+METRIC_HELP = "euclidean (default), sqeuclidean, cosine, gower, ..., or precomputed: FILE holds distances"
 PROGRESS_HELP = "show progress even if standard error is no terminal; json: lines of JSON, for logs"
 OUT = Option("--out", "FILE", "where to write; - or nothing: standard output")
 

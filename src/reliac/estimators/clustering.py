@@ -13,7 +13,7 @@ from ..input.connectivity import connectivity_entries
 from ..input.constraints import pairs_among
 from ..input.graph import ADD_EDGES, check_components
 from ..input.metrics import MetricLike
-from ..input.numbers import is_frame, to_numbers
+from ..input.numbers import frame_columns, is_frame
 from ..input.objects import Vectors
 from ..input.options import check_count, check_number
 from ..tree.clustertree import ClusterTree
@@ -135,6 +135,7 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         X is then a square matrix of distances. A function that needs two arguments gets two rows and returns their
         distance. One that can be called with one argument, as those in ``sklearn.metrics.pairwise``, gets the whole
         table and returns all distances. Ward, centroid and median need "euclidean", "sqeuclidean" or "precomputed".
+        With "nan_euclidean" and "gower" values may be missing, and "gower" compares columns of any types.
     memory : str, object with the joblib.Memory interface, or None, default=None
         Where to cache the tree. A tree that comes from the cache does not hold its data (``tree_.problem``).
     connectivity : array, sparse matrix, callable or None, default=None
@@ -254,7 +255,7 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         data, names = (X if is_frame(X) else numbers), None  # a frame carries the names of its rows
         constraints = {name: getattr(self, name) for name in ("must_link", "cannot_link", "max_size")}
         if len(rows) < n:
-            own = to_numbers(X)[1] if is_frame(X) else None
+            own = frame_columns(X)[1] if is_frame(X) else None
             whole = Vectors(numbers, names=own)
             constraints |= pairs_among(rows, whole, self.must_link, self.cannot_link)
             names = None if own is None else own[rows]

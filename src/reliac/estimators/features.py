@@ -86,12 +86,12 @@ class ReliableFeatureAgglomeration(ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = tags.input_tags.allow_nan = False
         return tags
 
     def fit(self, X: Any, y: Any = None) -> ReliableFeatureAgglomeration:
         """Build the tree of the columns of X and cut it; ``y`` is ignored."""
-        numbers = check_table(self, X, sparse=False, ensure_min_features=2, ensure_min_samples=1)
+        numbers = check_table(self, X, sparse=False, gaps=False, ensure_min_features=2, ensure_min_samples=1)
         columns = np.ascontiguousarray(numbers.T)
         self._check_cut(len(columns), "features")
         names = getattr(self, "feature_names_in_", None)
@@ -102,7 +102,7 @@ class ReliableFeatureAgglomeration(ClassNamePrefixFeaturesOutMixin, TransformerM
     def transform(self, X: Any) -> NDArray[Any]:
         """Pool the columns of every cluster: (n, n_features) becomes (n, n_clusters_)."""
         check_is_fitted(self)
-        numbers = check_table(self, X, reset=False, sparse=False)
+        numbers = check_table(self, X, reset=False, sparse=False, gaps=False)
         groups = members(self.labels_, np.arange(len(self.labels_)))
         return np.stack([np.asarray(self.pooling_func(numbers[:, columns], axis=1)) for columns in groups], axis=1)
 

@@ -152,6 +152,9 @@ class ReliableOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc
         From -1 to 0; by distance, rows that are farther away than any two clusters of the tree are below -1.
         """
         check_is_fitted(self)
+        if self.metric == "gower":
+            given = "New rows with metric 'gower', whose ranges and categories are those of one table"
+            raise ValueError(explain(given, "rows that are fitted together", "use fit_predict on all rows at once"))
         numbers = check_table(self, X, reset=False)
         place = scores_of_new(self.tree_, read_score(self.by))
         by_size = get_criterion(self.linkage).by_size

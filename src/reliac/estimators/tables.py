@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_memory, validate_data
 from ..algorithm.criteria import get_criterion
 from ..api import cluster
 from ..errors import explain
-from ..input.metrics import metric_name
+from ..input.gower import mixed_rows
+from ..input.metrics import allows_gaps, metric_name
 from ..input.numbers import check_finite, check_unmasked, is_frame, is_sparse, to_numbers
 from ..input.problem import check_metric_fits
 from ..tree.clustertree import ClusterTree
@@ -31,26 +32,35 @@ def describe_input(tags: Any, metric: object) -> Any:
     """Tell scikit-learn what X may be."""
     tags.input_tags.pairwise = is_given(metric)
     tags.input_tags.sparse = not is_given(metric)
+    tags.input_tags.allow_nan = allows_gaps(metric)
     return tags
 
 
-def check_table(estimator: Any, X: Any, *, reset: bool = True, sparse: bool = True, **options: Any) -> Any:
-    """Return X as an array or CSR matrix of its own number type; ``reset`` is True in fit, False after it."""
+def check_table(
+    estimator: Any, X: Any, *, reset: bool = True, sparse: bool = True, gaps: bool = True, **options: Any
+) -> Any:
+    """Return X as an array or CSR matrix of its own number type; ``reset`` is True in fit, False after it.
+
+    With ``gaps`` values may be missing where the metric allows it, and "gower" takes columns of other types.
+    """
+    gaps, mixed = gaps and allows_gaps(estimator.metric), gaps and estimator.metric == "gower"
     accepted = "csr" if sparse and not is_given(estimator.metric) else False
     check_unmasked(X)
-    if is_frame(X):
-        _check_columns(X)  # names the columns that scikit-learn would turn from text into numbers, or only count
+    if is_frame(X) and not mixed:
+        _check_columns(X, gaps)  # names the columns that scikit-learn would turn from text into numbers, or only count
     options = {"accept_sparse": accepted, "ensure_min_samples": 1 + reset, **options}
     numbers = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, **options)
     # Text that scikit-learn lets through, NaN and infinity are refused here, with a message that names the row.
-    numbers = numbers if is_sparse(numbers) else to_numbers(numbers)[0]
-    check_finite(numbers, columns=getattr(estimator, "feature_names_in_", None))
+    if mixed:
+        return mixed_rows(X)[0]
+    numbers = numbers if is_sparse(numbers) else to_numbers(numbers, gaps=gaps)[0]
+    check_finite(numbers, columns=getattr(estimator, "feature_names_in_", None), gaps=gaps)
     return numbers
 
 
-def _check_columns(frame: Any) -> None:
+def _check_columns(frame: Any, gaps: bool) -> None:
     """Refuse what is not a number by the name of its column; no column names the rows here."""
-    numbers, _ = to_numbers(frame)
+    numbers, _ = to_numbers(frame, gaps=gaps)
     if numbers.shape[1] < frame.shape[1]:
         column = str(frame.columns[0])
         raise TypeError(

@@ -27,7 +27,7 @@ def vectors_fingerprint(rows: Any) -> str:
     Cheap beside any run: of large data only evenly spaced rows count, so a change elsewhere goes unnoticed.
     """
     n, width = rows.shape
-    digest = hashlib.sha256(f"vectors {n} {width}".encode())
+    digest = hashlib.sha256(f"vectors {n} {width}{_features(rows)}".encode())
     if is_sparse(rows):
         some = rows[:: _step(n, rows.nnz // max(n, 1))].tocsr(copy=True)
         some.sum_duplicates()
@@ -47,6 +47,11 @@ def distances_fingerprint(matrix: NDArray[Any], n: int) -> str:
     return digest.hexdigest()
 
 
+def _features(rows: Any) -> str:
+    """Tell how columns of a mixed table are compared: codes of categories look like numbers."""
+    return "" if getattr(rows, "features", None) is None else str([part.tolist() for part in rows.features[:3]])
+
+
 def _step(n: int, width: int) -> int:
     return max(1, -(-n * width // NUMBERS_HASHED))
 
@@ -60,7 +65,7 @@ def exact_fingerprint(options: object, *arrays: Any) -> str:
     digest = hashlib.sha256(repr(options).encode())
     for data in arrays:
         for array in (data.data, data.indices, data.indptr) if is_sparse(data) else (data,):
-            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(f"{array.dtype}{array.shape}{_features(array)}".encode())
             digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
     return digest.hexdigest()
 

@@ -16,17 +16,13 @@ from numpy.typing import NDArray
 from ..errors import InvariantError, explain, option, unknown_name
 from ..machine import check_memory
 from .condensed import length_of, pair_at, to_condensed, to_square
+from .mixed import gower_between, nan_euclidean_between
+from .products import blocks_of_products, from_products
 
 MetricLike = str | Callable[[NDArray[Any], NDArray[Any]], float]
 
-#: Tables of products are made in blocks of about this many numbers.
-BLOCK = 2**22
-
 #: Columns of a block of distances that is computed at once.
 COLUMNS_AT_ONCE = 4096
-
-#: Sparse rows whose distance keeps less than this share of their squares are subtracted instead of multiplied.
-CANCELLATION = 1e-4
 
 
 class Squares(IntEnum):
@@ -54,6 +50,7 @@ class Metric:
     growth: float | None = None  # at most the largest difference of two numbers times columns**growth; None: unknown
     by_pairs: bool = True  # the distance of two rows does not depend on the others
     squares: Squares = Squares.NONE  # how it follows from squared differences
+    gaps: bool = False  # values may be missing: rows are compared by what both have
 
 
 _ROWS = (
@@ -76,6 +73,8 @@ _ROWS = (
     Metric("russellrao"),
     Metric("sokalsneath"),
     Metric("yule"),
+    Metric("nan_euclidean", growth=0.5, gaps=True),
+    Metric("gower", gaps=True),
 )
 
 METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}
@@ -90,6 +89,11 @@ EUCLIDEAN = ("sqeuclidean", "euclidean")
 def squares_of(metric: MetricLike) -> Squares:
     """Return how a metric follows from squared differences; a function does not."""
     return METRICS[metric].squares if isinstance(metric, str) and metric in METRICS else Squares.NONE
+
+
+def allows_gaps(metric: object) -> bool:
+    """Tell whether rows may have missing values: the metric compares what both rows have."""
+    return isinstance(metric, str) and metric in METRICS and METRICS[metric].gaps
 
 
 def compared_metric(metric: MetricLike, by_squares: bool) -> MetricLike:
@@ -113,7 +117,7 @@ def canonical_metric(metric: object) -> MetricLike:
 def pairwise(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
     """Return the (n, n) distances of all rows, in float64, symmetric to the bit, with a zero diagonal."""
     if _by_products(vectors, metric):
-        return _from_products(vectors, str(metric))
+        return from_products(vectors, str(metric))
     return to_square(pairwise_condensed(vectors, metric), vectors.shape[0])
 
 
@@ -122,11 +126,13 @@ def pairwise_condensed(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
     from scipy.spatial.distance import pdist
 
     if _by_products(vectors, metric):
-        return to_condensed(_from_products(vectors, str(metric)), vectors.shape[0])
+        return to_condensed(from_products(vectors, str(metric)), vectors.shape[0])
     if hasattr(vectors, "tocsr"):
         vectors = vectors.toarray()
     if callable(metric):
         condensed = _by_calls(vectors, metric)
+    elif allows_gaps(metric):
+        condensed = _in_blocks(vectors, metric)
     else:
         try:
             if squares_of(metric) is Squares.UNIT:
@@ -159,6 +165,8 @@ def between(
     """Return the distances of some rows to others, the same bits as :func:`pairwise` has for them."""
     from scipy.spatial.distance import cdist
 
+    if allows_gaps(metric):
+        return gower_between(some, others) if metric == "gower" else nan_euclidean_between(some, others)
     if squares_of(metric) is Squares.UNIT:
         return np.asarray(0.5 * cdist(unit_rows(some), unit_rows(others), "sqeuclidean"))
     return np.asarray(np.maximum(cdist(some, others, metric, **options), 0.0))
@@ -175,7 +183,7 @@ def options_of(rows: Any, metric: MetricLike) -> dict[str, NDArray[np.float64]]:
 
 def dense(rows: Any) -> NDArray[np.float64]:
     """Return rows as a plain array in float64."""
-    return np.ascontiguousarray(rows.toarray() if hasattr(rows, "tocsr") else rows, dtype=np.float64)
+    return np.asanyarray(rows.toarray() if hasattr(rows, "tocsr") else rows, dtype=np.float64, order="C")
 
 
 def distances_along(rows: Any, p: NDArray[Any], q: NDArray[Any], metric: MetricLike) -> NDArray[np.float64]:
@@ -248,7 +256,7 @@ def comes_in_blocks(vectors: Any, metric: MetricLike) -> bool:
 def whole_rows(vectors: Any, metric: str) -> Callable[[slice], NDArray[np.float64]]:
     """Return a function that gives the distances of some rows to all: the bits that :func:`pairwise` has for them."""
     if _by_products(vectors, metric):
-        blocks = _blocks_of_products(vectors, metric)
+        blocks = blocks_of_products(vectors, metric)
         return lambda some: blocks(some, 0)
     table = vectors.toarray() if hasattr(vectors, "tocsr") else vectors
     try:
@@ -314,51 +322,14 @@ def _by_calls(vectors: Sequence[Any] | NDArray[Any], metric: Callable[..., float
     return condensed
 
 
-def _from_products(vectors: Any, name: str) -> NDArray[np.float64]:
-    """Distances of sparse rows from their inner products, block by block, so that no second table of them is held."""
-    n, blocks = vectors.shape[0], _blocks_of_products(vectors, name)
-    distances = np.zeros((n, n))
-    for start in range(0, n, max(1, BLOCK // n)):
-        some = slice(start, min(start + max(1, BLOCK // n), n))
-        block = np.triu(blocks(some, start), 1)
-        distances[some, start:] = block
-        distances[start:, some] += block.T
-    return distances
-
-
-def _blocks_of_products(vectors: Any, name: str) -> Callable[[slice, int], NDArray[np.float64]]:
-    """Return a function that gives the distances of some sparse rows to all from ``first`` on, and 0 to themselves.
-
-    They come from inner products; rows that nearly coincide are subtracted.
-    """
-    rows = vectors.tocsr().astype(np.float64)
-    if name == "cosine":
-        from scipy.sparse import diags_array
-
-        rows = (diags_array(1.0 / np.sqrt(_squares(rows))) @ rows).tocsr()
-    squares, columns = _squares(rows), rows.T.tocsc()
-
-    def block(some: slice, first: int) -> NDArray[np.float64]:
-        total = squares[some, None] + squares[None, first:]
-        found = np.maximum(total - 2.0 * (rows[some] @ columns[:, first:]).toarray(), 0.0)
-        own = np.arange(some.start, some.stop)
-        found[own - some.start, own - first] = 0.0
-        p, q = np.nonzero(found <= CANCELLATION * total)
-        for at in range(0, len(p), 4096):
-            i, j = p[at : at + 4096], q[at : at + 4096]
-            found[i, j] = _squares(rows[some.start + i] - rows[first + j])
-        if name == "cosine":
-            found /= 2.0  # |u - v|^2 = 2 - 2 cos for unit rows
-        elif name == "euclidean":
-            np.sqrt(found, out=found)
-        return np.asarray(found)
-
-    return block
-
-
-def _squares(rows: Any) -> NDArray[np.float64]:
-    """Return the squared length of every sparse row."""
-    return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+def _in_blocks(vectors: NDArray[Any], metric: MetricLike) -> NDArray[np.float64]:
+    """Compare some rows with all later ones at a time."""
+    n, step = len(vectors), 256
+    parts = [np.empty(0)]
+    for start in range(0, n, step):
+        block = between(vectors[start : start + step], vectors[start:], metric)
+        parts += [row[place + 1 :] for place, row in enumerate(block)]
+    return np.concatenate(parts)
 
 
 def _check_computed(condensed: NDArray[np.float64], metric: MetricLike, n: int) -> None:
@@ -378,6 +349,12 @@ def _cannot_compare(metric: MetricLike, n: int, error: Exception) -> str:
 
 
 def _no_distance(metric: MetricLike, value: float, p: int, q: int) -> str:
+    if allows_gaps(metric) and value != value:
+        return explain(
+            f"Rows {p} and {q} have no value in common, and metric {metric!r} compares what both rows have",
+            "rows of which every two have a column where neither is missing",
+            f"drop row {p} or {q}, or fill some of the gaps",
+        )
     return explain(
         f"Metric {metric_name(metric)!r} gives {value} for rows {p} and {q}",
         "finite distances of at least 0",

@@ -95,26 +95,26 @@ def extremes(numbers: NDArray[Any], threads: int) -> tuple[float, float]:
 # --- tables ---
 
 
-def to_numbers(data: Any, finite: bool = True) -> tuple[Any, Names | None]:
+def to_numbers(data: Any, finite: bool = True, gaps: bool = False) -> tuple[Any, Names | None]:
     """Return the numbers of an array, a frame or a sparse matrix, uncopied where possible, and the row names.
 
     float32, float64, integers and booleans stay what they are; float16 becomes float32; sparse becomes CSR. With
-    ``finite=False`` an array is left for the caller to look through.
+    ``finite=False`` an array is left for the caller to look through; with ``gaps`` NaN is allowed.
     """
     if is_sparse(data):
         return _sparse_numbers(data), None
     if is_frame(data):
-        return _frame_numbers(data)
+        return _frame_numbers(data, gaps)
     check_unmasked(data)
     numbers = _array_numbers(data)
     if finite:
-        check_finite(numbers)
+        check_finite(numbers, gaps=gaps)
     return numbers, None
 
 
-def check_finite(numbers: Any, columns: Any = None) -> None:
-    """Refuse NaN and infinity, naming the first row and column that hold one."""
-    found = first_not_finite(numbers)
+def check_finite(numbers: Any, columns: Any = None, gaps: bool = False) -> None:
+    """Refuse NaN and infinity, naming the first row and column that hold one; with ``gaps`` infinity only."""
+    found = first_not_finite(np.where(np.isnan(numbers), 0.0, numbers) if gaps and not is_sparse(numbers) else numbers)
     if found is None:
         return
     place, value = found
@@ -237,7 +237,18 @@ def _numbers_from_objects(objects: NDArray[Any]) -> NDArray[Any]:
 # --- frames ---
 
 
-def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
+def _frame_numbers(frame: Any, gaps: bool) -> tuple[NDArray[Any], Names | None]:
+    columns, names = frame_columns(frame)
+    arrays = [_column_numbers(series, title) for title, series in columns]
+    if not arrays:
+        return np.empty((len(frame), 0)), names
+    numbers = np.column_stack([array.astype(np.result_type(*arrays), copy=False) for array in arrays])
+    check_finite(numbers, [title for title, _ in columns], gaps)
+    return numbers, names
+
+
+def frame_columns(frame: Any) -> tuple[list[tuple[Any, Any]], Names | None]:
+    """Return the titles and columns of a frame that hold data, and the names of its rows."""
     names = index_names(frame)
     columns = list(frame.columns)
     if not hasattr(frame, "index") and len(columns) > 1:
@@ -247,12 +258,7 @@ def _frame_numbers(frame: Any) -> tuple[NDArray[Any], Names | None]:
         twice = next(str(column) for column in columns if columns.count(column) > 1)
         raise ValueError(explain(f"Two columns are called {twice!r}", "distinct column names", "rename one of them"))
     first = len(frame.columns) - len(columns)
-    arrays = [_column_numbers(_column_at(frame, first + place), column) for place, column in enumerate(columns)]
-    if not arrays:
-        return np.empty((len(frame), 0)), names
-    numbers = np.column_stack([array.astype(np.result_type(*arrays), copy=False) for array in arrays])
-    check_finite(numbers, columns)
-    return numbers, names
+    return [(title, _column_at(frame, first + place)) for place, title in enumerate(columns)], names
 
 
 def index_names(frame: Any) -> Names | None:
@@ -286,7 +292,7 @@ def _column_at(frame: Any, place: int) -> Any:
 
 def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
     """Return one column as numbers; anything else is refused with the column's name."""
-    values = _column_values(series)
+    values = column_values(series)
     if values.dtype.kind in "fiub":
         return _plain_dtype(values, "")
     found = f"it is of type {getattr(series, 'dtype', type(series).__name__)}"
@@ -319,7 +325,7 @@ def is_missing(value: Any) -> bool:
     return _is_missing(value) or (isinstance(value, float) and value != value) or value == ""
 
 
-def _column_values(series: Any) -> NDArray[Any]:
+def column_values(series: Any) -> NDArray[Any]:
     """Return a column as an array, what is missing as NaN; pandas' nullable float32 stays float32."""
     kind = str(getattr(series, "dtype", ""))
     if kind in ("Float32", "Float64", "boolean") or kind.startswith(("Int", "UInt")):

@@ -20,10 +20,12 @@ from ..errors import InvariantError, explain, option, shown
 from . import condensed
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
+from .gower import mixed_rows
 from .metrics import (
     EUCLIDEAN,
     METRICS,
     MetricLike,
+    allows_gaps,
     compare_all,
     compared_metric,
     pairwise,
@@ -152,7 +154,7 @@ class Objects(ABC):
 class Vectors(Objects):
     """One row of numbers per object, compared by a metric."""
 
-    rows: Any  # (n, d) array or CSR matrix
+    rows: Any  # (n, d) array, CSR matrix, or MixedRows
 
     how_to_fit: ClassVar[str] = "cluster a sample of the rows, or use a machine with more memory"
 
@@ -218,8 +220,8 @@ class Vectors(Objects):
         return metric in EUCLIDEAN and not self.sparse and self.matrix_type == np.float64
 
     def equal_at_zero(self, metric: MetricLike) -> bool:
-        """Tell whether the metric is one we know; a function may give 0 to any pair."""
-        return isinstance(metric, str)
+        """Tell whether the metric is one we know; a function may give 0 to any pair, and gaps hide differences."""
+        return isinstance(metric, str) and not allows_gaps(metric)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,8 +318,11 @@ def make_objects(X: Any, metric: MetricLike, names: Any = None, n_jobs: int | No
 
 def make_vectors(X: Any, metric: MetricLike) -> Vectors:
     """Check a table with one row per object."""
-    refuse_named_edges(X)
-    rows, names = to_numbers(X)
+    if metric == "gower":
+        rows, names = mixed_rows(X)
+    else:
+        refuse_named_edges(X)
+        rows, names = to_numbers(X, gaps=allows_gaps(metric))
     check_vectors(rows, metric)
     return Vectors(rows, names=names)
 

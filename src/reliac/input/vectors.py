@@ -77,6 +77,8 @@ def _check_directions(data: Any, metric: str, constant_rows: bool) -> None:
 
 
 def largest_difference(data: Any) -> float:
-    """Return a bound of the difference of any two numbers: twice the largest."""
+    """Return a bound of the difference of any two numbers: twice the largest. Gaps count nothing."""
     values = data.data if is_sparse(data) else data
+    if values.size and values.max() != values.max():
+        values = values[~np.isnan(values)]
     return 2.0 * max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
