@@ -7,18 +7,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import explain
 from ..input.connectivity import connectivity_entries
 from ..input.constraints import pairs_among
 from ..input.graph import ADD_EDGES, check_components
-from ..input.metrics import MetricLike
+from ..input.metrics import MetricLike, canonical_metric
 from ..input.numbers import frame_columns, is_frame
-from ..input.objects import Vectors
+from ..input.objects import Distances, Vectors
 from ..input.options import check_count, check_number
+from ..questions.newrows import new_distances, new_rows
+from ..questions.predict import nearest_clusters, refuse_graphs
+from ..questions.training import problem_with
 from ..tree.clustertree import ClusterTree
 from ..tree.exports import linkage_rows
-from .tables import check_table, describe_input, grow_tree, is_given, rows_that_count
+from .tables import (
+    check_table,
+    describe_input,
+    distances_between_tables,
+    grow_tree,
+    is_given,
+    rows_that_count,
+    takes_whole_table,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -116,6 +129,12 @@ def _merges(tree: ClusterTree, by_distance: bool) -> tuple[Indices, Floats, Indi
     return matrix[:, :2].astype(np.intp), matrix[:, 2].copy(), tree.links["level"][order].astype(np.intp)
 
 
+def _fitted(model: Any) -> bool:
+    """Raise NotFittedError for a model without a tree."""
+    check_is_fitted(model)
+    return True
+
+
 class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ignore[misc]
     """Agglomerative clustering that merges all pairs of mutually nearest clusters at every step.
 
@@ -184,7 +203,7 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         ``alpha=0`` in the order in which merges were made, as in scikit-learn
     distances_ : (n - 1,) array, the distance of every merge
     levels_ : (n - 1,) array, the level of every merge
-    tree_ : ClusterTree, with everything else
+    tree_ : ClusterTree, with everything else; ``tree_.predict`` cuts elsewhere, and gives distances
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Examples
@@ -196,6 +215,8 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
     [0, 0, 0, 1, 1, 1]
     >>> model.levels_.tolist()  # both columns of three are tied: one step joins each of them
     [1, 1, 1, 1, 2]
+    >>> model.predict([[0, 0], [12, 3]]).tolist()
+    [0, 1]
     """
 
     def __init__(
@@ -265,4 +286,31 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
         self.labels_[rows] = self._fit_tree(
             data, numbers, neighbours, weights=weights, **constraints, **({} if names is None else {"names": names})
         )
+        self._training = numbers
         return self
+
+    # It is there once there are clusters. (A check of scikit-learn compares the numbers of predicted labels, for
+    # rows in two orders. Ours follow the first rows of clusters, so a model without any must not promise to predict.)
+    @available_if(_fitted)  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> Indices:
+        """Return for every row the cluster of ``labels_`` that it, as a single row, is nearest to by the linkage.
+
+        See :meth:`reliac.ClusterTree.predict`. With ``metric="precomputed"`` X holds the (n_new, n) distances to the
+        rows of ``fit``. A row of ``fit`` need not get its own label back. With ``connectivity`` it is refused: new rows
+        have no edges.
+        """
+        refuse_graphs(self.tree_)
+        numbers = check_table(self, X, reset=False)
+        counted = np.flatnonzero(self.labels_ >= 0)
+        given = is_given(self.metric) or takes_whole_table(self.metric)
+        if given:
+            if is_given(self.metric):
+                numbers = numbers[:, counted]
+            else:
+                numbers = distances_between_tables(self.metric, numbers, self._training)  # type: ignore[arg-type]
+            numbers = new_distances(numbers, self.tree_)
+            problem = problem_with(self.tree_, Distances(self._training, 0.0), "precomputed")
+        else:
+            problem = problem_with(self.tree_, Vectors(self._training), canonical_metric(self.metric))
+            numbers = new_rows(numbers, problem)
+        return nearest_clusters(problem, self.tree_, self.labels_[counted], numbers, given, None, self.n_jobs)[0]

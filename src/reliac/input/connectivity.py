@@ -69,7 +69,14 @@ def connect(objects: Objects, criterion: Criterion, metric: MetricLike, connecti
     p, q = neighbours(objects, connectivity)
     if isinstance(objects, Vectors) and follows_from_vectors(criterion, metric):
         starts, ends, _ = both_directions(p, q, np.zeros(len(p), np.float32), objects.n)
-        return Connected(objects.rows, starts=starts, ends=ends, names=objects.names, matrix_type=objects.matrix_type)
+        return Connected(
+            objects.rows,
+            starts=starts,
+            ends=ends,
+            names=objects.names,
+            matrix_type=objects.matrix_type,
+            columns=objects.columns,
+        )
     if criterion.geometric:
         raise ValueError(
             explain(

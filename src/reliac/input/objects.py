@@ -155,6 +155,8 @@ class Vectors(Objects):
     """One row of numbers per object, compared by a metric."""
 
     rows: Any  # (n, d) array, CSR matrix, or MixedRows
+    columns: Names | None = field(default=None, kw_only=True)  # the titles of the table, where it has any
+    scaling: NDArray[np.float64] | None = field(default=None, kw_only=True)  # (2, d): taken off, then divided by
 
     how_to_fit: ClassVar[str] = "cluster a sample of the rows, or use a machine with more memory"
 
@@ -179,7 +181,7 @@ class Vectors(Objects):
 
     def made_up(self, count: int) -> Self:
         """Return points in a plane."""
-        return replace(self, rows=np.random.default_rng(0).random((count, 2)), names=None)
+        return replace(self, rows=np.random.default_rng(0).random((count, 2)), names=None, columns=None, scaling=None)
 
     def with_precision(self, kind: np.dtype[Any]) -> Self:
         """Return the same rows, with the type of a matrix of distances if one is computed."""
@@ -324,7 +326,12 @@ def make_vectors(X: Any, metric: MetricLike) -> Vectors:
         refuse_named_edges(X)
         rows, names = to_numbers(X, gaps=allows_gaps(metric))
     check_vectors(rows, metric)
-    return Vectors(rows, names=names)
+    return Vectors(rows, names=names, columns=column_titles(X, rows.shape[1]))
+
+
+def column_titles(X: Any, count: int) -> Names | None:
+    """Return the titles of the columns of numbers in a frame: the last so many, since names of rows come first."""
+    return titles_as_names(list(X.columns)[-count:]) if is_frame(X) and count else None
 
 
 def make_compared(things: Things, metric: MetricLike) -> Distances:

@@ -49,14 +49,14 @@ def check_vectors(data: Any, metric: MetricLike) -> None:
         )
     row = METRICS.get(metric) if isinstance(metric, str) else None
     if row is not None and not (row.zero_rows and row.constant_rows):
-        _check_directions(data, row.name, row.constant_rows)
+        check_directions(data, row.name, row.constant_rows)
 
 
 def _looks_like_distances(data: NDArray[Any]) -> bool:
     return bool(not data.diagonal().any() and data.any() and (data >= 0).all() and (data == data.T).all())
 
 
-def _check_directions(data: Any, metric: str, constant_rows: bool) -> None:
+def check_directions(data: Any, metric: str, constant_rows: bool) -> None:
     """Refuse rows without a direction: zeros, and for correlation rows of one value."""
     if is_sparse(data):
         empty = np.asarray(abs(data).sum(axis=1)).ravel() == 0

@@ -40,7 +40,7 @@ def develop(
     """
     check_jobs(n_jobs)
     wanted = _wanted_clusters(tree, clusters)
-    problem = _problem_of(tree, *data, n_jobs)
+    problem = problem_of(tree, *data, n_jobs)
     objects = np.flatnonzero(np.isin(tree.labels(), wanted))
     if isinstance(problem.objects, Distances):  # those of the chosen objects are copied
         size = problem.objects.matrix.nbytes * len(objects) ** 2 // problem.n_objects**2
@@ -74,23 +74,29 @@ def _wanted_clusters(tree: ClusterTree, clusters: Any) -> list[int]:
     return sorted(wanted)
 
 
-def _problem_of(tree: ClusterTree, X: Any, metric: Any, connectivity: Any, n_jobs: int | None) -> Problem:
-    """Return the problem that a tree solves, from the tree itself or made again from X; refuse other data."""
+def problem_of(
+    tree: ClusterTree, X: Any, metric: Any, connectivity: Any, n_jobs: int | None, asked: str = "develop(clusters, {})"
+) -> Problem:
+    """Return the problem that a tree solves, from the tree, its file, or made again from X; refuse other data.
+
+    ``asked`` is the call that messages show, with the argument that it lacks in place of the braces.
+    """
     problem = tree.problem
     if problem is None or X is not None:
+        X = tree.kept if X is None else X
         if X is None:
             raise ValueError(
                 explain(
                     "This tree comes from a file and does not hold its data",
-                    "develop(clusters, X=...) with the rows that the tree was made from",
-                    "pass the data as X",
+                    f"{asked.format('X=...')} with the rows that the tree was made from",
+                    "pass the data as X, or save the tree with save(path, data=True)",
                 )
             )
         weights = None if (tree.weights == 1).all() else tree.weights
         kept = ("alpha", "tie_tolerance", "precision")
         options = {name: tree.parameters[name] for name in kept if name in tree.parameters}
         options["criterion"] = tree.parameters.get("criterion")
-        measure = _metric_of(tree, metric)
+        measure = metric_of(tree, metric, asked)
         if "missing" in tree.parameters:
             X, measure = _graph_of(tree, X, measure, n_jobs), "precomputed"
         _check_connectivity(tree, connectivity)
@@ -144,21 +150,21 @@ def _check_connectivity(tree: ClusterTree, connectivity: Any) -> None:
     raise ValueError(explain(given, "the data that the tree was made from", "leave connectivity out"))
 
 
-def _metric_of(tree: ClusterTree, metric: Any) -> Any:
+def metric_of(tree: ClusterTree, metric: Any, asked: str) -> Any:
     """Return the metric of a tree from a file; a function is not in the file."""
     stored = str(tree.parameters.get("metric"))
     if metric is None and stored.startswith(CALLABLE):
         raise ValueError(
             explain(
                 f"This tree was made with a function as metric, {stored.removeprefix(CALLABLE)}, which no file holds",
-                "develop(clusters, X=..., metric=...) with that function",
+                f"{asked.format('X=..., metric=...')} with that function",
                 "pass the function as metric",
             )
         )
     if metric is None:
         return stored
-    asked = canonical_metric(metric)
-    if callable(asked) != stored.startswith(CALLABLE) or (isinstance(asked, str) and asked != stored):
+    ours = canonical_metric(metric)
+    if callable(ours) != stored.startswith(CALLABLE) or (isinstance(ours, str) and ours != stored):
         raise ValueError(_other_metric(tree, metric))
     return metric
 

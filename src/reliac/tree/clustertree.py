@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import asking_cuts, cuts, exports, levels, outliers, walks
+from . import asking, asking_cuts, cuts, exports, levels, outliers, walks
 from .building import check_invariants
 from .levels import SpanningTree
 
 if TYPE_CHECKING:
     from ..input.metrics import MetricLike
+    from ..input.objects import Objects
     from ..input.problem import Problem
     from ..run.history import Progress
 
@@ -39,6 +40,7 @@ class ClusterTree:
     engine, reason : which engine ran, and why
     fingerprint : a hash of the data, by which ``develop`` recognises it
     problem : the checked input, which refers to X and does not copy it; None for a tree from a file
+    kept : the data that its file kept (``save(path, data=True)``), for a tree from a file; else None
     """
 
     n_objects: int
@@ -52,6 +54,7 @@ class ClusterTree:
     reason: str = ""
     fingerprint: str = ""
     problem: Problem | None = None
+    kept: Objects | None = None
 
     def __post_init__(self) -> None:
         """Check the invariants, and keep them: the arrays become read-only."""
@@ -65,7 +68,7 @@ class ClusterTree:
 
     def __repr__(self) -> str:
         """Return a small table: objects, levels, clusters per level, engine and why."""
-        return levels.summary(self)
+        return levels.table_of_levels(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the data out of a pickle; what is computed on demand can be computed again."""
@@ -317,11 +320,19 @@ class ClusterTree:
         """Return the links as a pandas DataFrame."""
         return exports.frame(self)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tree to a file that :func:`reliac.load` reads; no pickle, never a half-written file."""
+    def save(self, path: str | os.PathLike[str], *, data: bool = False) -> None:
+        """Write the tree to a file that :func:`reliac.load` reads; no pickle, never a half-written file.
+
+        ``data=True`` also keeps the rows (or the matrix of distances) that the tree was made from, and the titles of
+        their columns: the tree that is read then answers what needs them (``predict``, ``summary``, ``develop``).
+        """
         from .storage import save
 
-        save(self, path)
+        save(self, path, data)
+
+    # --- questions ---
+
+    predict = asking.predict
 
     # --- pictures ---
 

@@ -63,7 +63,7 @@ def level_rows(tree: ClusterTree) -> list[tuple[int, int, int, float | None, flo
     ]
 
 
-def summary(tree: ClusterTree) -> str:
+def table_of_levels(tree: ClusterTree) -> str:
     """Return a small table of the tree: objects, levels, clusters per level, engine and why."""
     shown = {name: _in_short(value) for name, value in tree.parameters.items() if value is not None}
     parameters = ", ".join(f"{name} {value}" for name, value in shown.items())

@@ -75,21 +75,25 @@ def climber(tree: ClusterTree, size: int) -> Callable[[Indices, Floats], Indices
 def distances_to_training(numbers: Any, training: Any, metric: MetricLike) -> Iterator[tuple[slice, Floats]]:
     """Give the distances of new rows to all training rows, some rows at a time; without ``training`` they are X."""
     options = options_of(training, metric)
-    for rows in _blocks(numbers.shape[0], max(numbers.shape[1], 0 if training is None else training.shape[0])):
+    for rows in blocks(numbers.shape[0], max(numbers.shape[1], 0 if training is None else training.shape[0])):
         distances = some = dense(numbers[rows])
         if training is not None:
-            parts = [between(some, dense(training[part]), metric, **options) for part in _blocks(*training.shape)]
+            parts = [between(some, dense(training[part]), metric, **options) for part in blocks(*training.shape)]
             distances = np.hstack(parts)
-        bad = np.argwhere(~(np.isfinite(distances) & (distances >= 0)))
-        if len(bad):
-            row, other = (int(index) for index in bad[0])
-            given = f"The distance of row {rows.start + row} to training row {other} is {distances[row, other]}"
-            hint = f"drop or correct row {rows.start + row}"
-            raise ValueError(explain(given, "finite distances of at least 0", hint))
+        check_distances(distances, rows.start, "row")
         yield rows, distances
 
 
-def _blocks(rows: int, width: int) -> Iterator[slice]:
+def check_distances(distances: NDArray[Any], first: int, called: str) -> None:
+    """Refuse distances to training rows that are no such thing; ``first`` is the number of their first row."""
+    if np.isfinite(distances).all() and (distances >= 0).all():
+        return
+    row, other = (int(index) for index in np.argwhere(~(np.isfinite(distances) & (distances >= 0)))[0])
+    given = f"The distance of {called} {first + row} to training row {other} is {distances[row, other]}"
+    raise ValueError(explain(given, "finite distances of at least 0", f"drop or correct row {first + row}"))
+
+
+def blocks(rows: int, width: int) -> Iterator[slice]:
     """Cut so many rows of so many numbers into blocks."""
     step = max(1, BLOCK // max(1, width))
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
@@ -97,6 +101,6 @@ def _blocks(rows: int, width: int) -> Iterator[slice]:
 
 def row_fingerprints(numbers: Any) -> Iterator[bytes]:
     """Give a short hash of every row; equal rows have equal ones, whatever the type that holds them."""
-    for rows in _blocks(*numbers.shape):
+    for rows in blocks(*numbers.shape):
         block = dense(numbers[rows]) + 0.0  # -0.0 becomes 0.0
         yield from (blake2b(row.data, digest_size=16).digest() for row in block)

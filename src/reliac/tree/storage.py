@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -14,9 +13,11 @@ from numpy.typing import NDArray
 from ..errors import explain
 from ..files import write_atomically
 from ..formats.arrays import Archive, Declared, Unusable
+from ..input.options import check_switch
 from ..machine import check_memory
 from .building import LINK
 from .clustertree import ClusterTree
+from .keeping import digest_of, read_data, with_data
 
 FORMAT = "reliac-tree"
 VERSION = 1
@@ -43,16 +44,17 @@ class Stored(NamedTuple):
 # --- writing ---
 
 
-def save(tree: ClusterTree, path: str | os.PathLike[str], **more: str) -> None:
-    """Write a tree under a temporary name and rename it; ``more`` goes into the header."""
-    write_atomically(path, to_bytes(tree, **more))
+def save(tree: ClusterTree, path: str | os.PathLike[str], data: bool = False, **more: str) -> None:
+    """Write a tree under a temporary name and rename it, with its data if asked for; ``more`` goes into the header."""
+    content = to_bytes(tree, **more)
+    write_atomically(path, with_data(content, tree) if check_switch("data", data) else content)
 
 
 def to_bytes(tree: ClusterTree, **more: str) -> bytes:
     """Return what a tree file holds."""
     arrays = {name: getattr(tree, name) for name in _ARRAYS if getattr(tree, name) is not None}
     header = {**_header(tree), **more}
-    header["sha256"] = _digest(header, arrays)
+    header["sha256"] = digest_of(header, arrays)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, header=np.array(json.dumps(header)), **arrays)
     return buffer.getvalue()
@@ -107,9 +109,9 @@ def read_tree(data: bytes | str, source: object) -> Stored:
     try:
         content = data.encode() if isinstance(data, str) else data
         is_json = content.lstrip(_BEFORE_JSON)[:1] == b"{"
-        header, arrays = _read_json(content, where) if is_json else _read_archive(content, where)
+        header, parts = _read_json(content, where) if is_json else _read_archive(content, where)
         fields = {name: header[name] for name in ("n_objects", "parameters", *_TEXTS)}
-        return Stored(ClusterTree(**fields, **arrays), {} if is_json else header)
+        return Stored(ClusterTree(**fields, **parts), {} if is_json else header)
     except MemoryError:
         raise
     except Exception as error:
@@ -123,8 +125,8 @@ def read_tree(data: bytes | str, source: object) -> Stored:
         ) from None
 
 
-def _read_archive(data: bytes, where: object) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the header and the arrays of a tree file; an array is unpacked only where the header can have it."""
+def _read_archive(data: bytes, where: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the header, the arrays and the data of a tree file; an array is unpacked only where it can be true."""
     if data[:2] != b"PK":
         raise Unusable("it is a file of another kind")
     archive = Archive(data)
@@ -138,9 +140,9 @@ def _read_archive(data: bytes, where: object) -> tuple[dict[str, Any], dict[str,
     _check_declared(header["n_objects"], present)
     check_memory(CHECKING * sum(found.size for found in present.values()), f"The tree in {where}")
     arrays = {name: archive.read(name) for name in present}
-    if header.pop("sha256", None) != _digest(header, arrays):
+    if header.pop("sha256", None) != digest_of(header, arrays):
         raise Unusable("its contents do not match their checksum")
-    return header, arrays
+    return header, {**arrays, "kept": read_data(archive, header["n_objects"], where)}
 
 
 def _check_declared(n: int, present: dict[str, Declared]) -> None:
@@ -158,7 +160,7 @@ def _check_declared(n: int, present: dict[str, Declared]) -> None:
         raise Unusable(f"it has {joins} links of type {present['links'].dtype} for {n} objects")
 
 
-def _read_json(data: bytes, where: object) -> tuple[dict[str, Any], dict[str, NDArray[Any] | None]]:
+def _read_json(data: bytes, where: object) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the header and the arrays of JSON text."""
     check_memory(PARSING * len(data), f"The tree in {where}")
     try:
@@ -205,11 +207,3 @@ def _check_header(header: Any) -> None:
         raise Unusable(f"its number of objects is {n!r}")
     if not isinstance(parameters, dict) or not all(isinstance(header.get(name), str) for name in _TEXTS):
         raise Unusable("its header is incomplete")
-
-
-def _digest(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name in sorted(arrays):
-        digest.update(f"{name}{arrays[name].dtype.str}{arrays[name].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return digest.hexdigest()

@@ -1,0 +1,170 @@
+"""New rows go to the cluster that they are nearest to by the tree's own criterion: against the literal definition."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist, pdist, squareform
+
+import reliac
+from oracle import DISTANCE, components, join, numbers, squared
+from problems import CRITERIA, GEOMETRIC, blobs, lattice, tied
+
+SQUARED = ("single", "complete", *GEOMETRIC)
+
+
+def literal_clusters(tree, labels, criterion, weight, one):
+    """The clusters of a cut, made again level by level: each object with its share."""
+    n = tree.n_objects
+    clusters = {i: {i: one} for i in range(n)}
+    node = {i: i for i in range(n)}  # of every node the cluster that holds it
+    members = {i: [i] for i in range(n)}
+    for level in range(1, tree.n_levels + 1):
+        rows = np.flatnonzero(tree.links["level"] == level).tolist()
+        links = []
+        for row in rows:
+            left, right = int(tree.links["left"][row]), int(tree.links["right"][row])
+            members[n + row] = members[left] + members[right]
+            if len({labels[i] for i in members[n + row]}) == 1:
+                links.append((node[left], node[right]))
+                node[n + row] = node[left]
+        for group in components(links):
+            joined = join([clusters.pop(part) for part in sorted(group)], criterion, weight)
+            clusters[min(group)] = joined
+            node = {key: min(group) if value in group else value for key, value in node.items()}
+    return [clusters[i] for i in sorted(clusters)]
+
+
+def literal(tree, X, new, labels, criterion, weight=None, d=None):
+    """For every new row the distances to all clusters, as fractions where all numbers are whole.
+
+    ``d``: a function of two points; without one squared distances.
+    """
+    both, one = numbers([*X.tolist(), *new.tolist()])
+    points, rows = both[: len(X)], both[len(X) :]
+    weight = [one] * len(X) if weight is None else [one * int(value) for value in weight]
+    clusters = literal_clusters(tree, labels, criterion, weight, one)
+    found = []
+    for row in rows:
+        distances = [[(d or squared)(x, y) for y in (*points, row)] for x in (*points, row)]
+        place = points if criterion in GEOMETRIC else None
+        measure = DISTANCE[criterion]
+        found.append(
+            [
+                measure(None if place is None else [*place, row], distances, cluster, {len(X): one}, [*weight, one])
+                for cluster in clusters
+            ]
+        )
+    return found
+
+
+def cuts(tree):
+    """Some cuts of every kind."""
+    counts = {tree.n_clusters, min(3, tree.n_objects), tree.n_objects}
+    yield from ({"n_clusters": count} for count in counts if count >= tree.n_clusters)
+    yield {"n_clusters": max(tree.n_clusters, 4), "by": "level"}
+    yield {"level": tree.n_levels // 2}
+    yield {"distance": float(np.median(tree.links["distance"]))}
+
+
+def height(criterion, metric, value):
+    if metric == "sqeuclidean":
+        return float(value)
+    return math.sqrt((2 if criterion == "ward" else 1) * value)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_new_rows_get_the_label_and_the_distance_of_the_definition_ties_included(criterion):
+    for seed in range(10):
+        X = tied(seed)[:16]
+        rng = np.random.default_rng(seed)
+        new = np.vstack((rng.integers(-1, 6, size=(6, X.shape[1])), X[:6])).astype(float)
+        weights = rng.integers(1, 4, len(X)) if seed % 2 else None
+        metric = "sqeuclidean" if seed % 3 or criterion not in SQUARED else "euclidean"
+        tree = reliac.cluster(X, criterion, metric=metric, weights=weights, alpha=(1.0, 0.0)[seed % 4 == 3])
+        for cut in cuts(tree):
+            expected = literal(tree, X, new, tree.labels(**cut), criterion, weights)
+            labels, distances = tree.predict(new, **cut, return_distance=True)
+            assert labels.tolist() == [row.index(min(row)) for row in expected], (seed, cut)
+            heights = [height(criterion, metric, min(row)) for row in expected]
+            np.testing.assert_allclose(distances, heights, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("kind", ["float32", "float64", "sparse"])
+def test_new_rows_without_ties_follow_the_definition_in_every_form_of_table(criterion, kind):
+    X, new = blobs(3, n=40), blobs(4, n=60)
+    if kind == "float32":
+        X, new = X.astype(np.float32), new.astype(np.float32)
+    given = csr_array(X) if kind == "sparse" else X
+    tree = reliac.cluster(given, criterion)
+    for cut in cuts(tree):
+        points = criterion in GEOMETRIC
+        expected = np.array(literal(tree, X, new, tree.labels(**cut), criterion, d=None if points else math.dist))
+        expected = np.sqrt(expected * (2 if criterion == "ward" else 1)) if points else expected
+        for rows in (new, csr_array(new)):
+            labels, distances = tree.predict(rows, **cut, return_distance=True)
+            np.testing.assert_array_equal(labels, expected.argmin(axis=1))
+            np.testing.assert_allclose(distances, expected.min(axis=1), rtol=1e-7)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "cityblock", "correlation", "seuclidean", "mahalanobis", "jensenshannon"])
+@pytest.mark.parametrize("criterion", ["single", "complete", "average", "weighted"])
+def test_other_metrics_give_the_distances_of_scipy_and_the_criterion(criterion, metric):
+    X, new = np.abs(blobs(1, n=30)), np.abs(blobs(2, n=25))
+    tree = reliac.cluster(X, criterion, metric=metric)
+    options = {"seuclidean": {"V": X.var(axis=0, ddof=1)}, "mahalanobis": {"VI": np.linalg.inv(np.cov(X.T))}}
+    between = cdist(new, X, metric, **options.get(metric, {}))
+    for cut in cuts(tree):
+        labels = tree.labels(**cut)
+        shares = literal_clusters(tree, labels, criterion, [1.0] * 30, 1.0)
+        how = {"single": np.min, "complete": np.max}.get(criterion)
+        expected = np.column_stack(
+            [
+                how(between[:, list(part)], axis=1) if how else between[:, list(part)] @ np.array(list(part.values()))
+                for part in shares
+            ]
+        )
+        found, distances = tree.predict(new, **cut, return_distance=True)
+        np.testing.assert_array_equal(found, expected.argmin(axis=1))
+        np.testing.assert_allclose(distances, expected.min(axis=1), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("square", [True, False])
+def test_distances_of_new_rows_to_all_objects_give_what_the_rows_give(criterion, square):
+    for seed in range(4):
+        X, new = lattice(seed, n=18), lattice(seed + 50, n=12)
+        by_rows = reliac.cluster(X, criterion)
+        matrix = pdist(X)
+        tree = reliac.cluster(squareform(matrix) if square else matrix, criterion, metric="precomputed")
+        given = cdist(new, X)
+        for cut in cuts(by_rows):
+            labels, distances = by_rows.predict(new, **cut, return_distance=True)
+            found, others = tree.predict(given, **cut, return_distance=True)
+            np.testing.assert_allclose(others, distances, rtol=1e-6, atol=1e-6)
+            same = np.flatnonzero(found != labels)  # roots of squares may break a tie
+            assert len(same) <= len(new) // 2
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_many_rows_and_clusters_are_decided_as_in_float64(criterion):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(3000, 12)), rng.normal(size=(5000, 12))
+    tree = reliac.cluster(X, criterion)
+    labels = tree.labels(2500)
+    found, distances = tree.predict(new.astype(np.float32), 2500, return_distance=True)
+    again, same = tree.predict(new.astype(np.float32), 2500, return_distance=True, n_jobs=1)
+    np.testing.assert_array_equal(found, again)
+    np.testing.assert_array_equal(distances, same)
+    if criterion in ("ward", "centroid"):
+        size = np.bincount(labels)
+        means = np.stack([np.bincount(labels, weights=column) for column in X.T], axis=1) / size[:, None]
+        expected = cdist(new.astype(np.float32), means)
+        expected *= np.sqrt(2 * size / (size + 1)) if criterion == "ward" else 1.0
+        np.testing.assert_array_equal(found, expected.argmin(axis=1))
+    if criterion == "single":
+        np.testing.assert_array_equal(found, labels[cdist(new.astype(np.float32), X).argmin(axis=1)])
