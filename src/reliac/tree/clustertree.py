@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import asking, asking_cuts, cuts, exports, levels, outliers, walks
+from . import asking, asking_cuts, asking_typical, cuts, exports, levels, outliers, walks
 from .building import check_invariants
 from .levels import SpanningTree
 
@@ -333,6 +333,9 @@ class ClusterTree:
     # --- questions ---
 
     predict = asking.predict
+    medoids = asking_typical.medoids
+    exemplars = asking_typical.exemplars
+    summary = asking_typical.summary
 
     # --- pictures ---
 
