@@ -143,6 +143,12 @@ class Interrupted(KeyboardInterrupt):
         self.note = note
 
 
+class DeviceLost(RuntimeError):
+    """A GPU failed in the midst of a run; ``tree`` holds the levels finished before."""
+
+    tree: ClusterTree | None = None
+
+
 class DoesNotFit(MemoryError):
     """Something needs more memory than is free, and was not begun; ``details`` tell what else was looked at."""
 

@@ -26,6 +26,7 @@ FLOORS = [
     ["engines.compiled", "engines.repeats"],
     ["engines.lists"],
     ["engines.literal", "engines.vectors", "engines.matrix", "engines.dense", "engines.spanning", "engines.small"],
+    ["engines.gpu"],
     ["engines"],
     ["tree"],
     ["run"],

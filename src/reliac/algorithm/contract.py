@@ -24,6 +24,14 @@ class TooManyTies(MemoryError):
     """More ties at a nearest distance than an engine has room for; another engine goes on from there."""
 
 
+class NoRoom(MemoryError):
+    """An engine ran out of memory of its own, as on a device; the one that it names goes on from there."""
+
+    def __init__(self, heir: str, why: str) -> None:
+        super().__init__(why)
+        self.heir = heir
+
+
 class Engine(Protocol):
     """The clusters of one level, and how the next levels come about.
 

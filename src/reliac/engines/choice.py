@@ -29,6 +29,7 @@ ENGINES: dict[str, tuple[str, str]] = {
     "dense": ("reliac.engines.dense.engine", "DenseEngine"),
     "spanning": ("reliac.engines.spanning.engine", "SpanningEngine"),
     "graph": ("reliac.engines.graph.engine", "GraphEngine"),
+    "gpu": ("reliac.engines.gpu.engine", "GpuEngine"),
 }
 
 #: Up to so many objects NumPy and SciPy are done before compiled code is loaded, which takes half a second.
@@ -74,7 +75,8 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
     least = math.inf  # bytes that an engine would need
     for name in reversed(ENGINES):
         candidate = get_engine(name)
-        why_not = _refusal(problem, candidate)
+        asked_first = getattr(candidate, "costly_to_ask", False)  # such engines know of any problem whether they suit
+        why_not = None if asked_first and not candidate.suits(problem) else _refusal(problem, candidate)
         if why_not is None and not candidate.suits(problem):
             why_not = "it would be slower"
         memory = 0 if why_not else candidate.memory(problem)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithm.contract import Batch, Engine, Found, LongEngine, Pace, TooManyTies
+from ..algorithm.contract import Batch, Engine, Found, LongEngine, NoRoom, Pace, TooManyTies
 from ..algorithm.links import Links, groups_of
 from ..engines.choice import ENGINES, Choice, choose, relief
 from ..engines.repeats import first_links
-from ..errors import Interrupted, InvariantError, unknown_name
+from ..errors import DeviceLost, Interrupted, InvariantError, unknown_name
 from ..input.metrics import metric_name
 from ..input.problem import Problem
 from ..machine import check_jobs
@@ -134,6 +134,9 @@ class Run:
             complete = True
         except KeyboardInterrupt:
             raise Interrupted(self.tree(), self.note) from None
+        except DeviceLost as error:
+            error.tree = self.tree()
+            raise
         finally:
             self.finish(complete)
 
@@ -144,7 +147,7 @@ class Run:
         try:
             self.run()
             return self.tree()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, DeviceLost):
             self._keep_at_last()
             raise
 
@@ -168,16 +171,22 @@ class Run:
         try:
             self._develop(engine)
         except TooManyTies:
-            self.choice = relief(problem)._replace(reason=f"ties left the {self.choice.engine.name} engine no room")
-            self.found = {}
-            engine = self.choice.engine(problem, self.n_jobs)
-            self._develop(engine)
+            engine = self._relieved(relief(problem), f"ties left the {engine.name} engine no room")
+        except NoRoom as error:
+            engine = self._relieved(choose(problem, error.heir), f"relieved the {engine.name} engine: {error}")
         left = self.n_clusters
         stopped = left <= stop.n_clusters or history.last_level >= stop.max_level or stop.max_distance < math.inf
         if not stopped and not problem.may_end_in_forest:
             raise InvariantError(
                 f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
             )
+
+    def _relieved(self, choice: Choice, reason: str) -> Engine:
+        """Let another engine go on from the level reached."""
+        self.choice, self.found = choice._replace(reason=reason), {}
+        engine = choice.engine(self.problem, self.n_jobs)
+        self._develop(engine)
+        return engine
 
     def _develop(self, engine: Engine) -> None:
         """Join what was joined before, then write down the engine's levels with the distances that the user sees."""

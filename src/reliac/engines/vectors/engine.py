@@ -15,7 +15,7 @@ from ...algorithm.contract import Pace
 from ...input.numbers import is_sparse
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
-from ...machine import n_threads
+from ...machine import in_threads, n_threads
 from ..compiled.loading import bare
 from ..compiled.products import product_error, times_transposed
 from ..compiled.scanning import CHUNK, scan_values
@@ -28,6 +28,9 @@ from .moments import make_moments, refusal
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
+
+#: Rows that are read at a time, where all are.
+READ = 2**14
 
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
@@ -121,16 +124,28 @@ class VectorsEngine(ListEngine):
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
-        rows = rows_of(problem.objects)
-        vectors = rows.toarray() if is_sparse(rows) else rows
-        n = len(vectors)
-        self.space = make_moments(problem, vectors)
-        sums, weight = self.space.sums, self.space.weight
-        largest = float(np.sqrt(np.einsum("ij,ij->i", sums / weight[:, None], sums / weight[:, None]).max(initial=0)))
-        self.unit = 2.0 ** np.ceil(np.log2(largest)) if largest else 1.0  # means are packed in units of this
-        self.stand_ins = np.arange(n)  # whom searches find, as long as they live
+        self.stand_ins = np.arange(problem.n_objects)  # whom searches find, as long as they live
         self.columns = np.empty(0, np.int64)
         self.packed = 0
+        self._make_space()
+
+    def _make_space(self) -> None:
+        """Make every object a cluster of its own."""
+        rows = rows_of(self.problem.objects)
+        self.space = make_moments(self.problem, rows.toarray() if is_sparse(rows) else rows)
+        self._choose_unit()
+
+    def _choose_unit(self) -> None:
+        """Choose the unit that means are packed in."""
+
+        def longest(start: int) -> float:
+            some = living[start : start + READ]
+            means = self.space.sums[some] / self.space.weight[some, None]
+            return float(np.sqrt(np.einsum("ij,ij->i", means, means).max()))
+
+        living = self.alive
+        largest = max(in_threads(longest, range(0, len(living), READ), self.threads), default=0.0)
+        self.unit = 2.0 ** np.ceil(np.log2(largest)) if largest else 1.0
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:

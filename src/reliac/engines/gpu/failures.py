@@ -1,0 +1,31 @@
+"""What can go wrong on a device, and what becomes of the run: no memory left, or the device is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...algorithm.contract import NoRoom
+from ...errors import DeviceLost, explain
+from .device import torch
+
+
+@contextmanager
+def on_device() -> Iterator[None]:
+    """Turn what torch raises into what a run can go on from, or keeps its levels after."""
+    try:
+        yield
+    except torch().OutOfMemoryError:
+        torch().cuda.empty_cache()
+        raise NoRoom("vectors", "the device ran out of memory") from None
+    except RuntimeError as error:
+        if "CUDA" not in str(error) and "HIP" not in str(error):
+            raise
+        raise DeviceLost(
+            explain(
+                f"The device failed ({str(error).splitlines()[0]:.200})",
+                "a device that answers until the run is done",
+                "go on with engine='vectors': the levels done are in the error's tree, and in the checkpoint if there "
+                "is one",
+            )
+        ) from error

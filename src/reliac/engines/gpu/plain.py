@@ -1,0 +1,54 @@
+"""The search in plain torch: on any device that torch knows, the CPU too. Float32 products select.
+
+A product gives a lower bound of each distance. Columns are looked at in groups: the k + 1 groups with the smallest
+bounds hold the k + 1 smallest bounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .columns import STRETCH, Candidates, Columns
+from .device import exact_products, torch
+
+#: Columns of a group, and numbers of a block of products.
+GROUP, BLOCK = 128, 2**28
+
+
+class PlainSearch:
+    """Columns packed for products; padded to whole groups."""
+
+    def __init__(self, columns: Columns) -> None:
+        n, d = columns.rows.shape
+        self.columns, padding = columns, -n % GROUP
+        pad = torch().nn.functional.pad
+        self.rows = pad(columns.rows, (0, 0, 0, padding))
+        # error of |x|^2 + |y|^2 - 2 x y: at most delta (|x|^2 + |y|^2), since 2 |x| |y| is no more than that
+        delta = (d + 16) * 2.0**-22 + STRETCH
+        square = columns.square * (1 - delta) + columns.extra - columns.slack / 2
+        self.square = pad(square, (0, padding), value=torch().inf)
+        self.inverse = pad(columns.inverse, (0, padding), value=1.0)
+
+    def nearest(self, own: Any, k: int) -> Candidates:
+        """Return for some columns the k columns with the smallest lower bounds, and the smallest bound left out."""
+        step = max(1, BLOCK // len(self.rows))
+        with exact_products():
+            parts = [self._nearest(own[at : at + step], k) for at in range(0, len(own), step)]
+        return Candidates(*(torch().cat(part) for part in zip(*parts, strict=True)))
+
+    def _nearest(self, own: Any, k: int) -> Candidates:
+        columns, m = self.columns, len(own)
+        bound = torch().addmm(self.square[None, :], self.rows[own], self.rows.T, alpha=-2 * (1 - STRETCH))
+        bound += self.square[own, None]
+        bound[torch().arange(m, device=own.device), own] = torch().inf
+        bound.clamp_(min=0)
+        if columns.weighted:
+            bound /= self.inverse[own, None] + self.inverse[None, :]
+        group = bound.view(m, -1, GROUP)
+        groups = min(k + 1, group.shape[1])
+        chosen = group.amin(2).topk(groups, dim=1, largest=False).indices
+        places = (chosen[:, :, None] * GROUP + torch().arange(GROUP, device=own.device)).view(m, -1)
+        best, at = bound.gather(1, places).topk(k + 1, dim=1, largest=False, sorted=True)
+        places = torch().where(best < torch().inf, places.gather(1, at), -1)[:, :k]
+        sure = torch().ones(m, dtype=torch().bool, device=own.device)
+        return Candidates(places, best[:, k] * (columns.factor * (1 - 1e-6)), sure)

@@ -1,0 +1,159 @@
+"""Certified lists for some clusters: candidates by float32, what float32 cannot tell apart by float64; all measured.
+
+Float32 or float64 products only select. What is listed is measured by :mod:`.moments`, and a radius says how far
+everything else is at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..lists.engine import SEARCH_LENGTH
+from .columns import Candidates, Columns, Frame
+from .device import torch
+from .moments import DeviceMoments
+
+#: Up to so many columns, or numbers of a table of products, float64 is quick enough.
+FEW_COLUMNS, FEW_PRODUCTS = 4096, 2**26
+
+#: Numbers of a block of float64 products; on the CPU blocks are smaller.
+PRODUCTS, PRODUCTS_ON_CPU = 2**27, 2**22
+
+#: Rows that are searched between two looks at Ctrl-C and progress.
+ROWS = 2**17
+
+
+class DeviceLists(NamedTuple):
+    """Lists of m clusters: the nearest first; everything else is at least the radius away."""
+
+    slots: Any  # (m, SEARCH_LENGTH), -1 where there are no more
+    distances: Any  # (m, SEARCH_LENGTH), infinite where there are no more
+    radius: Any  # (m,)
+
+
+class Search:
+    """Searches among the living clusters, as they are now."""
+
+    def __init__(self, moments: DeviceMoments, living: Any, frame: Frame, tie_factor: float, skip: bool = True) -> None:
+        """``living``: their slots (N,), in an order that keeps near ones close together."""
+        self.moments, self.living, self.frame, self.tie_factor = moments, living, frame, tie_factor
+        self.place_of = torch().full((len(moments.weight),), -1, dtype=torch().int64, device=moments.device)
+        self.place_of[living] = torch().arange(len(living), device=moments.device)
+        self.skip = skip  # whether far tiles are looked for; searches find out whether that is worth it
+        self._packed: Any = None
+        self._exact: tuple[Any, Any, Any, float] | None = None
+
+    def lists(self, rows: Any, done: Callable[[Any, DeviceLists], None]) -> Any:
+        """Make the lists of some clusters and hand them on, some at a time; return those that stay unproven.
+
+        Unproven is what ties with more clusters than a list holds; it is handed on, too.
+        """
+        left = [rows[:0]]
+        few = len(self.living) <= FEW_COLUMNS or len(rows) * len(self.living) <= FEW_PRODUCTS
+        for some in rows.split(ROWS):
+            if few:
+                left.append(self._by_float64(some, done))
+                continue
+            found = self._packed_columns().nearest(self.place_of[some], SEARCH_LENGTH)
+            lists = self._measured(some, found, self._scale * (1 - 1e-6))
+            proven = found.sure & self.proves(lists)
+            done(some, lists)
+            if not bool(proven.all()):
+                left.append(self._by_float64(some[~proven], done))
+        return torch().cat(left)
+
+    def proves(self, lists: DeviceLists) -> Any:
+        """Tell whose nearest neighbours are proven, all that tie included."""
+        return lists.distances[:, 0] * self.tie_factor < lists.radius
+
+    @property
+    def _scale(self) -> float:
+        return self.moments.scale * self.frame.unit**2
+
+    def _packed_columns(self) -> Any:
+        if self._packed is None:
+            columns = Columns(self.moments, self.living, self.frame)
+            if self.moments.kernels:
+                from .sift import SiftSearch
+
+                self._packed = SiftSearch(columns)
+                self._packed.skip = self.skip
+            else:
+                from .plain import PlainSearch
+
+                self._packed = PlainSearch(columns)
+        self.skip = getattr(self._packed, "skip", self.skip)
+        return self._packed
+
+    def _measured(self, rows: Any, found: Candidates, scale: float) -> DeviceLists:
+        """Measure candidates; keep those inside the radius, the nearest first."""
+        slots = torch().where(found.places >= 0, self.living[found.places.clamp(min=0)], -1)
+        return nearest_inside(slots, self.moments.table(rows, slots), found.bound.double() * scale)
+
+    # --- float64 products ---
+
+    def _means(self) -> tuple[Any, Any, Any, float]:
+        """Return the means in float64, what is added to squared distances, inverse weights, and the error of these."""
+        if self._exact is None:
+            moments, frame, weight = self.moments, self.frame, self.moments.weight[self.living]
+            means = moments.sums[self.living] / (weight[:, None] * frame.unit) - frame.centre
+            square = (means * means).sum(1)
+            error = (means.shape[1] + 16) * 2.0**-49 * (float(square.max()) ** 0.5 + frame.norm) ** 2
+            if moments.with_spread:
+                square = square + moments.spread[self.living] / (weight * frame.unit) ** 2
+            self._exact = means, square, 1 / weight, error
+        return self._exact
+
+    def _bounds(self, own: Any) -> Any:
+        """Return lower bounds of the squared distances of some columns to all, (m, N); infinite to themselves."""
+        means, square, inverse, error = self._means()
+        bound = torch().addmm(square[None, :], means[own], means.T, alpha=-2)
+        bound += square[own, None] - error
+        bound.clamp_(min=0)
+        if self.moments.by_size:
+            bound /= inverse[own, None] + inverse[None, :]
+        bound[torch().arange(len(own), device=own.device), own] = torch().inf
+        return bound
+
+    def _blocks(self, rows: Any) -> Any:
+        most = PRODUCTS if self.moments.kernels else PRODUCTS_ON_CPU
+        return rows.split(max(1, most // len(self.living)))
+
+    def _by_float64(self, rows: Any, done: Callable[[Any, DeviceLists], None]) -> Any:
+        left, n = [rows[:0]], len(self.living)
+        count = min(SEARCH_LENGTH + 1, n)
+        for some in self._blocks(rows):
+            best, places = self._bounds(self.place_of[some]).topk(count, dim=1, largest=False, sorted=True)
+            places = torch().where(best < torch().inf, places, -1)[:, :SEARCH_LENGTH]
+            beyond = best[:, -1] if count > SEARCH_LENGTH else torch().full_like(best[:, 0], torch().inf)
+            found = Candidates(places, beyond, None)
+            lists = self._measured(some, found, self._scale * (1 - 1e-12))
+            done(some, lists)
+            left.append(some[~self.proves(lists)])
+        return torch().cat(left)
+
+    def reached(self, rows: Any, radius: Any) -> tuple[Any, Any]:
+        """Return pairs of a row and a living cluster, by slots, that may be nearer than the radius of the latter.
+
+        ``radius`` (n,): of all slots. All pairs that are so near are among them; none of a cluster with itself.
+        """
+        limit = radius[self.living] / (self._scale * (1 - 1e-9))
+        pairs = [(rows[:0], rows[:0])]
+        for some in self._blocks(rows):
+            row, place = (self._bounds(self.place_of[some]) < limit[None, :]).nonzero(as_tuple=True)
+            pairs.append((some[row], self.living[place]))
+        left, right = zip(*pairs, strict=True)
+        return torch().cat(left), torch().cat(right)
+
+
+def nearest_inside(slots: Any, distances: Any, radius: Any) -> DeviceLists:
+    """Return lists (m, SEARCH_LENGTH) of what is inside the radius, sorted; short ones are filled up with nobody."""
+    distances = torch().where(distances < radius[:, None], distances, torch().inf)
+    distances, order = distances.sort(1)
+    slots = torch().where(distances < torch().inf, slots.gather(1, order), -1)
+    missing = SEARCH_LENGTH - slots.shape[1]
+    if missing > 0:
+        pad = torch().nn.functional.pad
+        slots, distances = pad(slots, (0, missing), value=-1), pad(distances, (0, missing), value=torch().inf)
+    return DeviceLists(slots, distances, radius)

@@ -1,0 +1,194 @@
+"""The search by kernels: guess a threshold for each row, then find all columns within it, and no others.
+
+1. A sample of the columns gives a threshold within which about WANTED columns lie. Any threshold is valid: what is not
+   found is at least so far away, so the threshold is a radius.
+2. Products of halves find the classes of columns that may hold one within the threshold. Rows and columns are centred
+   at their chunk, neighbouring columns, so that products are as small as distances are and halves can tell them apart.
+   Tiles of columns whose ball is too far from all rows of a block are skipped.
+3. These are measured by differences in float32; those within the threshold are kept, and the nearest of them returned.
+
+Rows with more candidates than there is room for are searched again within the threshold that was found.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .columns import STRETCH, Candidates, Columns
+from .device import torch
+from .kernels import BLOCK, CHUNK, CLASSES, CLASSES_OF_SAMPLE, TILE, mark_tiles, refine, sift
+
+#: Columns that should lie within a threshold; the share of columns in the sample is one in SHARE.
+WANTED, SHARE = 64, 16
+
+#: Room for the classes and the columns found; and for those of a second and a third try.
+ROOM, ROOM_KEPT, MORE_ROOM = 192, 256, (1024, 2048)
+
+#: Rows that are searched at a time, at most and at least; rows times tiles of a batch.
+ROWS, FEW_ROWS, MARKS = 2**17, 2**13, 2**30
+
+#: Skipping is given up where more than this share of the tiles is needed all the same.
+USELESS = 0.9
+
+
+class _Packed:
+    """Columns as the kernels read them: halves centred chunk by chunk."""
+
+    def __init__(self, rows: Any, extra: Any, inverse: Any) -> None:
+        """``rows`` (N, width) float32; ``extra``, ``inverse`` (N,)."""
+        n, self.width = rows.shape
+        padding = -n % (TILE * CHUNK)
+        pad = torch().nn.functional.pad
+        self.rows = torch().cat((rows, rows[-1:].expand(padding, -1))) if padding else rows
+        self.chunks, self.tiles = len(self.rows) // (TILE * CHUNK), -(-n // TILE)
+        by_chunk = self.rows.view(self.chunks, -1, self.width)
+        self.centres = by_chunk.mean(1)
+        centred = by_chunk - self.centres[:, None, :]
+        square = (centred * centred).sum(2).view(-1)
+        self.halves = centred.half().view(self.rows.shape)
+        # halves are off by 2^-11 of each factor; sums in tensor cores by less than a quarter of what is allowed here
+        self.delta = 2.0**-10 * 1.01 + (self.width + 16) * 2.0**-21 + 2.0**-20
+        self.extra, self.inverse = pad(extra, (0, padding)), pad(inverse, (0, padding))
+        self.low, self.middle = square * (1 - self.delta) + self.extra, square + self.extra
+        self.low[n:] = self.middle[n:] = torch().inf
+
+    def all_items(self, blocks: int) -> tuple[Any, Any, Any, Any]:
+        """Return the work of all blocks of rows against all tiles: block, chunk, where its tiles begin, tiles."""
+        device = self.rows.device
+        size = (self.tiles - torch().arange(self.chunks, device=device) * CHUNK).clamp(max=CHUNK)
+        chunk = torch().arange(self.chunks, device=device).repeat_interleave(blocks)
+        start = torch().nn.functional.pad(size[chunk].cumsum(0), (1, 0))
+        tile = torch().arange(CHUNK, device=device)
+        tiles = (chunk[:, None] * CHUNK + tile)[tile < size[chunk, None]]
+        block = torch().arange(blocks, device=device).repeat(self.chunks)
+        return block.int(), chunk.int(), start.int(), tiles.int()
+
+    def make_balls(self) -> None:
+        """Put a ball around the columns of every tile, and note what spreads and weights may do at most."""
+        columns = self.tiles * TILE
+        tile = self.rows[:columns].view(self.tiles, TILE, self.width)
+        self.ball = tile.mean(1)
+        gap = tile - self.ball[:, None, :]
+        self.ball_radius = (gap * gap).sum(2).amax(1).sqrt() * (1 + 1e-5)
+        self.ball_square = (self.ball * self.ball).sum(1)
+        self.ball_extra = self.extra[:columns].view(self.tiles, TILE).amin(1)
+        self.ball_inverse = self.inverse[:columns].view(self.tiles, TILE).amax(1)
+
+    def needed_items(self, marks: Any) -> tuple[Any, Any, Any, Any]:
+        """Return the work that is left by marks (blocks, tiles) of the tiles that blocks need."""
+        blocks = len(marks)
+        marks = torch().nn.functional.pad(marks, (0, self.chunks * CHUNK - self.tiles))
+        marks = marks.bool().view(blocks, self.chunks, CHUNK).permute(1, 0, 2).contiguous()
+        size = marks.sum(2)
+        chunk, block = size.nonzero(as_tuple=True)
+        start = torch().nn.functional.pad(size[chunk, block].cumsum(0), (1, 0))
+        of_chunk, _, tile = marks.nonzero(as_tuple=True)
+        return block.int(), chunk.int(), start.int(), (of_chunk * CHUNK + tile).int()
+
+
+class SiftSearch:
+    """Columns packed for the kernels; near ones should be close together."""
+
+    skip = True  # whether looking for tiles that can be skipped is worth it
+
+    def __init__(self, columns: Columns) -> None:
+        n, d = columns.rows.shape
+        self.columns, self.n = columns, n
+        self.width = max(16, 1 << (d - 1).bit_length()) if d <= 128 else -(-d // 64) * 64
+        self.step = min(self.width, 128) if d <= 128 else 64
+        rows = torch().nn.functional.pad(columns.rows, (0, self.width - d)) if self.width > d else columns.rows
+        self.all = _Packed(rows, columns.extra, columns.inverse)
+        self.all.make_balls()
+        self.every = max(1, min(SHARE, n // 4096))
+        sampled = slice(None, None, self.every)
+        self.sample = _Packed(rows[sampled].contiguous(), columns.extra[sampled], columns.inverse[sampled])
+        self.rounding = (self.width + 8) * 2.0**-24
+
+    def nearest(self, own: Any, k: int) -> Candidates:
+        """Return for some columns those that may be their k nearest, and how far all others are at least."""
+        batch = min(ROWS, max(FEW_ROWS, MARKS // self.all.tiles))
+        parts = []
+        for some in own.split(batch):
+            part, tau = self._within(some, self._thresholds(some), k, ROOM, ROOM_KEPT)
+            parts.append(part)
+            again = (~part.sure).nonzero()[:, 0]
+            for factor, room in zip((1 + 1e-4, 1 - 1e-3), MORE_ROOM, strict=True):
+                if not len(again):
+                    break
+                more, new = self._within(some[again], tau[again] * factor, k, room, room)
+                for kept, found in zip(part, more, strict=True):
+                    kept[again] = found
+                tau[again] = new
+                again = again[~more.sure]
+        return Candidates(*(torch().cat(part) for part in zip(*parts, strict=True)))
+
+    def _rows(self, own: Any) -> tuple[Any, Any, Any, Any]:
+        """Return some columns as rows, padded to whole blocks: who they are, rows, extra and inverse weights."""
+        padding = -len(own) % BLOCK
+        padded = torch().cat((own, own[-1:].expand(padding))) if padding else own
+        return padded, self.all.rows[padded], self.all.extra[padded], self.all.inverse[padded]
+
+    def _run(
+        self, packed: _Packed, items: Any, rows: Any, tau: Any, count: Any, out: Any, smallest: bool, constant: float
+    ) -> None:
+        _, x, extra, inverse = rows
+        if len(items[0]):
+            sift[(len(items[0]),)](
+                x, packed.centres, extra, inverse, tau, packed.halves, packed.middle if smallest else packed.low,
+                packed.inverse, *items, count, out, out.shape[1], 1.0 if smallest else 1 - packed.delta, constant,
+                WIDTH=self.width, STEP=self.step, WEIGHTED=self.columns.weighted, SMALLEST=smallest,
+                BLOCK=BLOCK, TILE=TILE, CLASSES=CLASSES_OF_SAMPLE if smallest else CLASSES, num_warps=4, num_stages=2,
+            )  # fmt: skip
+
+    def _thresholds(self, own: Any) -> Any:
+        """Guess for every row a distance within which about WANTED columns lie."""
+        rows, sample = self._rows(own), self.sample
+        out = torch().empty(len(rows[0]), sample.chunks * CLASSES_OF_SAMPLE, device=own.device)
+        self._run(sample, sample.all_items(len(rows[0]) // BLOCK), rows, rows[3], out, out, True, 0.0)
+        count = min(max(4, round(WANTED / self.every)) + 1, out.shape[1])
+        best = out[: len(own)].topk(count, dim=1, largest=False, sorted=True).values
+        itself = own % self.every == 0  # is in the sample, at distance 0
+        tau = torch().where(itself, best[:, count - 1], best[:, max(count - 2, 0)])
+        tau = torch().where(torch().isfinite(tau), tau, best[:, 0])
+        return tau.clamp(min=1e-30) * (1 + 1e-4)
+
+    def _within(self, own: Any, tau: Any, k: int, room: int, room_kept: int) -> tuple[Candidates, Any]:
+        """Search within thresholds; returned besides: thresholds for those that found too many."""
+        columns, every, m = self.columns, self.all, len(own)
+        rows = self._rows(own)
+        padded, x, extra, inverse = rows
+        blocks, device = len(padded) // BLOCK, own.device
+        reach = torch().nn.functional.pad(tau, (0, len(padded) - m), value=1e-30) * (1 + STRETCH)
+        items = self._needed(rows, reach) if self.skip else every.all_items(blocks)
+        count = torch().zeros(len(padded), dtype=torch().int32, device=device)
+        codes = torch().empty(len(padded), room, dtype=torch().int32, device=device)
+        constant = columns.slack + self.width * 2.0**-28 + 1e-7
+        self._run(every, items, rows, reach, count, codes, False, constant)
+        values = torch().full((m, room_kept), torch().inf, device=device)
+        places = torch().full((m, room_kept), -1, dtype=torch().int32, device=device)
+        kept = torch().empty(m, dtype=torch().int32, device=device)
+        refine[(m,)](
+            x, every.rows, extra, every.extra, inverse, every.inverse, own, tau, count, codes, kept, values, places,
+            self.n, room, room_kept, self.rounding, columns.absolute, WIDTH=self.width, STEP=self.step,
+            WEIGHTED=columns.weighted, TILE=TILE, CLASSES=CLASSES, TOGETHER=max(1, 64 * CLASSES // TILE), num_warps=4,
+        )  # fmt: skip
+        best, at = values.topk(k + 1, dim=1, largest=False, sorted=True)
+        left = torch().minimum(best[:, k], tau * (1 - 1e-5))
+        sure = (count[:m] <= room) & (kept <= room_kept)
+        chosen = places.gather(1, at[:, :k]).long()
+        return Candidates(chosen, left * (columns.factor * (1 - 1e-6)), sure), left
+
+    def _needed(self, rows: Any, reach: Any) -> tuple[Any, Any, Any, Any]:
+        """Return the work that is left when tiles too far away are skipped; look whether that is worth it."""
+        padded, x, extra, inverse = rows
+        every, blocks = self.all, len(padded) // BLOCK
+        marks = torch().empty(blocks, every.tiles, dtype=torch().int8, device=x.device)
+        mark_tiles[(blocks, -(-every.tiles // 64))](
+            x, self.columns.square[padded], extra, inverse, reach, every.ball, every.ball_square, every.ball_radius,
+            every.ball_extra, every.ball_inverse, marks, every.tiles, (self.width + 16) * 2.0**-20,
+            self.columns.absolute, WIDTH=self.width, STEP=min(32, self.width), WEIGHTED=self.columns.weighted,
+            BLOCK=BLOCK, SOME=64, num_warps=8, num_stages=2,
+        )  # fmt: skip
+        items = every.needed_items(marks)
+        self.skip = len(items[3]) < USELESS * blocks * every.tiles
+        return items
