@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import reliac.engines.compiled.ready  # noqa: F401  (compiled code lies where the machine keeps it, not a test)
+from devices import choose_device
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+choose_device()
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
+from devices import HAS_TORCH
 from oracle import DISTANCE, join, squared
 from problems import ALPHAS, CRITERIA, GEOMETRIC, REDUCIBLE, blobs, lattice, pairs, tie_free, tied
 from references import cluster_squares, definition, replayed, takers_of_each
@@ -55,6 +56,7 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
         "spatial": FROM_MEANS,
         "spanning": {"single"},
         "graph": set(),  # test_graph.py
+        "gpu": FROM_MEANS if HAS_TORCH else set(),
     }
     assert criteria_by_engine(OF_DISTANCES) == {
         **{engine: set() for engine in ENGINES},

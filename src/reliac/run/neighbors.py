@@ -7,8 +7,8 @@ from typing import Any
 
 from ..algorithm.criteria import get_criterion
 from ..engines.choice import choose
-from ..engines.neighbors.nearest import find_nearest
-from ..errors import explain, option
+from ..engines.neighbors.nearest import ENGINES, find_nearest
+from ..errors import explain, option, unknown_name
 from ..input.graph import ON_GRAPHS, Connected, Graph
 from ..input.metrics import MetricLike, canonical_metric
 from ..input.neighbors import ORIGIN, NeighborGraph, Neighbors, check_found, graph_of
@@ -29,6 +29,7 @@ def neighbors(
     *,
     approximate: bool = False,
     seed: int = 0,
+    engine: str = "auto",
     n_jobs: int | None = None,
 ) -> Neighbors:
     """Find the k nearest other rows of every row.
@@ -43,6 +44,8 @@ def neighbors(
     approximate : let faiss (extra ``approximate``) look for them: it finds most of them, sooner. Distances are exact
         all the same. Dense rows and the three metrics with fast searches only.
     seed : of the approximate search; the same seed gives the same result.
+    engine : "cpu", "gpu" (extra ``gpu``: dense rows and the three metrics with fast searches), or "auto": a GPU where
+        there is one and it is sooner done. The result has the same bits.
     n_jobs : number of threads; None and -1 take all cores. The result has the same bits for any number.
 
     Returns
@@ -64,16 +67,21 @@ def neighbors(
     check_jobs(n_jobs)
     step = "leave it out for 0"
     approximate, seed = check_switch("approximate", approximate), check_count("seed", seed, 0, 2**32 - 1, step)
-    return search(make_objects(X, metric, None, n_jobs), k, metric, seed if approximate else None, n_jobs)
+    if not isinstance(engine, str) or engine not in ENGINES:
+        raise ValueError(unknown_name("engine", engine, ENGINES))
+    objects = make_objects(X, metric, None, n_jobs)
+    return search(objects, k, metric, seed if approximate else None, n_jobs, engine)
 
 
-def search(objects: Objects, k: Any, metric: MetricLike, seed: int | None, n_jobs: int | None) -> Neighbors:
+def search(
+    objects: Objects, k: Any, metric: MetricLike, seed: int | None, n_jobs: int | None, engine: str = "auto"
+) -> Neighbors:
     """Find the neighbours of checked objects, exactly or, with a seed, approximately."""
     if objects.n < 2:
         raise ValueError(explain("neighbours of a single row", "two rows or more", "check where the rows came from"))
     k = check_count("k", k, 1, objects.n - 1, "ask for fewer neighbours than there are rows")
     if seed is None:
-        return Neighbors(*find_nearest(objects, k, metric, n_jobs), metric)
+        return Neighbors(*find_nearest(objects, k, metric, n_jobs, engine), metric)
     from ..engines.neighbors.approximate import find_approximately
 
     return Neighbors(*find_approximately(objects, k, metric, seed, n_jobs), metric, seed)

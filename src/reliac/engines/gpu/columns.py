@@ -57,7 +57,7 @@ class Columns:
     """
 
     def __init__(self, moments: DeviceMoments, slots: Any, frame: Frame) -> None:
-        weight = moments.weight[slots]
+        weight, self.kernels = moments.weight[slots], moments.kernels
         self.rows = torch().empty(len(slots), moments.sums.shape[1], dtype=torch().float32, device=moments.device)
         for at in range(0, len(slots), SLOTS):
             some = slots[at : at + SLOTS]

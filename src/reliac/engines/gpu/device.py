@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import how_to_install
-from ...machine import free_memory, in_threads
+from ...machine import free_memory, in_threads, n_threads
 
 #: Names the device, as torch does ("cuda:1"); "cpu" runs the same code without a GPU, for tests.
 VARIABLE = "RELIAC_DEVICE"
@@ -60,6 +60,15 @@ def the_device() -> Any:
 def is_gpu(device: Any) -> bool:
     """Tell whether it is more than the CPU."""
     return bool(device.type != "cpu")
+
+
+#: Squared differences for each core of the CPU from which a device is sooner done, its start included.
+WORTH_STARTING = 2.5e10
+
+
+def worth_starting(squares: float) -> bool:
+    """Tell whether there is a GPU, and so many squared differences are worth starting it."""
+    return squares >= WORTH_STARTING * n_threads(None) and why_not() is None and is_gpu(the_device())
 
 
 def free_bytes(device: Any) -> int:

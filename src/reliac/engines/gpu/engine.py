@@ -30,16 +30,13 @@ from ..repeats import ROWS_LOOKED_AT, find_twins
 from ..vectors.engine import VectorsEngine, push_all
 from ..vectors.spatial import SpatialEngine
 from .columns import Frame, make_frame
-from .device import free_bytes, is_gpu, the_device, to_device, to_host, why_not
+from .device import free_bytes, the_device, to_device, to_host, why_not, worth_starting
 from .failures import on_device
 from .levels import RULES, DeviceLevels
 from .moments import DeviceMoments, fresh_moments, kind_of_moments, mirror_of, order_by_cells
 from .search import DeviceLists, Search
 
-#: Squared differences for each core of the CPU from which a device is sooner done, its start included.
-WORTH_STARTING = 2.5e10
-
-#: The same of one search in the midst of a run, when the device is at work already.
+#: Squared differences of one search from which the device is asked, in the midst of a run.
 WORTH_ASKING = 2e8
 
 #: Bytes on the device for each object besides its numbers, and for what is searched at a time.
@@ -82,8 +79,7 @@ class GpuEngine(VectorsEngine):
         if VectorsEngine.refuses(problem) or not VectorsEngine.suits(problem) or SpatialEngine.suits(problem):
             return False
         n, d = rows_of(problem.objects).shape
-        worth = n * n * d >= WORTH_STARTING * n_threads(None)
-        return worth and why_not() is None and is_gpu(the_device())
+        return worth_starting(n * n * d)
 
     @staticmethod
     def memory(problem: Problem) -> int:

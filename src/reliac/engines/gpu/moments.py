@@ -6,6 +6,7 @@ operations, so a tree has the same bits whoever computed it.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ PAIRS, ROWS = 2**22, 2**18
 
 
 def has_kernels(device: Any) -> bool:
-    """Tell whether kernels of our own run on the device: it is a GPU, and Triton is installed."""
-    if not is_gpu(device):
+    """Tell whether kernels of our own run on the device: Triton is installed, and it is a GPU or Triton interprets."""
+    if not is_gpu(device) and os.environ.get("TRITON_INTERPRET") != "1":
         return False
     try:
         from . import kernels  # noqa: F401
@@ -89,6 +90,11 @@ class DeviceMoments:
         self.weight[p] = wp + wq
         self.row[p] = torch().where(self.row[p] == self.row[q], self.row[p], -1 - p)
 
+    def gaps(self, p: Any, q: Any) -> Any:
+        """Return the squared distances of single rows, added up column after column as SciPy does."""
+        pieces = [self._across(p[at : at + PAIRS], q[at : at + PAIRS]) for at in range(0, len(p), PAIRS)]
+        return torch().cat(pieces)
+
     def _across(self, p: Any, q: Any) -> Any:
         """Return the sum of squares, column after column, as joins on the CPU add it up."""
         if self.kernels:
@@ -128,6 +134,10 @@ def kind_of_moments(problem: Problem) -> Moments:
     return Moments(none, none, none, none, spreads, row.by_size, row.equal_parts, scale)
 
 
+#: What rows are that are compared by squared differences, and by nothing else.
+KIND_OF_ROWS = Moments(None, None, None, None, with_spread=False, by_size=False, equal_parts=False, scale=1.0)
+
+
 def fresh_moments(problem: Problem, device: Any, threads: int) -> tuple[DeviceMoments, Any]:
     """Make the moments of single objects of weight 1 on the device, near ones close together.
 
@@ -135,21 +145,27 @@ def fresh_moments(problem: Problem, device: Any, threads: int) -> tuple[DeviceMo
     """
     rows = rows_of(problem.objects)
     rows = rows.toarray() if is_sparse(rows) else rows
+    moments, object_of = single_rows(rows, squares_of(problem.metric), device, threads, kind_of_moments(problem))
+    shift = _shift(moments.sums)
+    if shift.any():
+        moments.sums -= to_device(shift, device)
+    return moments, object_of
+
+
+def single_rows(
+    rows: Any, form: Squares, device: Any, threads: int, like: Moments | None = None
+) -> tuple[DeviceMoments, Any]:
+    """Put rows on the device as clusters of one, near ones close together; return the row of every slot besides."""
     n, d = rows.shape
-    if squares_of(problem.metric) is Squares.UNIT:
-        rows = _unit_rows(rows, threads)
-    vectors = to_device(rows, device, threads)
-    object_of = order_by_cells(vectors)
+    vectors = to_device(_unit_rows(rows, threads) if form is Squares.UNIT else rows, device, threads)
+    row_of = order_by_cells(vectors)
     sums = torch().zeros(n, -(-d // 4) * 4, dtype=torch().float64, device=device)
     for at in range(0, n, ROWS):
-        sums[at : at + ROWS, :d] = vectors[object_of[at : at + ROWS]]
-    shift = _shift(vectors)
-    if shift.any():
-        sums[:, :d] -= to_device(shift, device)
-    like = kind_of_moments(problem)
+        sums[at : at + ROWS, :d] = vectors[row_of[at : at + ROWS]]
+    like = KIND_OF_ROWS if like is None else like
     ones = torch().ones(n, dtype=torch().float64, device=device)
     spread = torch().zeros(n if like.with_spread else 1, dtype=torch().float64, device=device)
-    return DeviceMoments(sums, ones, torch().arange(n, device=device), spread, like), object_of
+    return DeviceMoments(sums, ones, torch().arange(n, device=device), spread, like), row_of
 
 
 def _unit_rows(rows: NDArray[Any], threads: int) -> NDArray[np.float64]:
@@ -171,9 +187,7 @@ def _shift(vectors: Any) -> NDArray[np.float64]:
         parts = [(part.round() == part).all(0) for part in some.split(ROWS)]
         return np.asarray(torch().stack(parts).all(0).cpu().numpy())
 
-    return shift_within(
-        low, high, lambda columns: whole(vectors[:1000])[columns], lambda columns: whole(vectors)[columns]
-    )
+    return shift_within(low, high, lambda some: whole(vectors[:1000])[some], lambda some: whole(vectors)[some])
 
 
 #: Cells, at most, and those of the coarser ones; rows for a cell, on average at least.

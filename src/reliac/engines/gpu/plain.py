@@ -18,6 +18,8 @@ GROUP, BLOCK = 128, 2**28
 class PlainSearch:
     """Columns packed for products; padded to whole groups."""
 
+    skip = False  # whether looking for columns that can be skipped is worth it: they are not looked for here
+
     def __init__(self, columns: Columns) -> None:
         n, d = columns.rows.shape
         self.columns, padding = columns, -n % GROUP

@@ -32,6 +32,17 @@ class DeviceLists(NamedTuple):
     radius: Any  # (m,)
 
 
+def pack_columns(columns: Columns) -> Any:
+    """Return the quickest search that runs on the device of some columns: by kernels, or in plain torch."""
+    if columns.kernels:
+        from .sift import SiftSearch
+
+        return SiftSearch(columns)
+    from .plain import PlainSearch
+
+    return PlainSearch(columns)
+
+
 class Search:
     """Searches among the living clusters, as they are now."""
 
@@ -73,17 +84,9 @@ class Search:
 
     def _packed_columns(self) -> Any:
         if self._packed is None:
-            columns = Columns(self.moments, self.living, self.frame)
-            if self.moments.kernels:
-                from .sift import SiftSearch
-
-                self._packed = SiftSearch(columns)
-                self._packed.skip = self.skip
-            else:
-                from .plain import PlainSearch
-
-                self._packed = PlainSearch(columns)
-        self.skip = getattr(self._packed, "skip", self.skip)
+            self._packed = pack_columns(Columns(self.moments, self.living, self.frame))
+            self._packed.skip = self.skip
+        self.skip = self._packed.skip
         return self._packed
 
     def _measured(self, rows: Any, found: Candidates, scale: float) -> DeviceLists:

@@ -1,7 +1,7 @@
 """The search by kernels: guess a threshold for each row, then find all columns within it, and no others.
 
-1. A sample of the columns gives a threshold within which about WANTED columns lie. Any threshold is valid: what is not
-   found is at least so far away, so the threshold is a radius.
+1. A sample of the columns gives a threshold within which a few times as many columns lie as are asked for. Any
+   threshold is valid: what is not found is at least so far away, so the threshold is a radius.
 2. Products of halves find the classes of columns that may hold one within the threshold. Rows and columns are centred
    at their chunk, neighbouring columns, so that products are as small as distances are and halves can tell them apart.
    Tiles of columns whose ball is too far from all rows of a block are skipped.
@@ -18,14 +18,14 @@ from .columns import STRETCH, Candidates, Columns
 from .device import torch
 from .kernels import BLOCK, CHUNK, CLASSES, CLASSES_OF_SAMPLE, TILE, mark_tiles, refine, sift
 
-#: Columns that should lie within a threshold; the share of columns in the sample is one in SHARE.
-WANTED, SHARE = 64, 16
+#: Columns that should lie within a threshold for each neighbour asked for; the sample is one column in SHARE.
+WANTED, SHARE = 3, 16
 
-#: Room for the classes and the columns found; and for those of a second and a third try.
-ROOM, ROOM_KEPT, MORE_ROOM = 192, 256, (1024, 2048)
+#: Room for the classes and the columns found, for each one wanted; and for those of a second and a third try.
+ROOM, ROOM_KEPT, MORE_ROOM = 3, 4, (16, 32)
 
-#: Rows that are searched at a time, at most and at least; rows times tiles of a batch.
-ROWS, FEW_ROWS, MARKS = 2**17, 2**13, 2**30
+#: Rows that are searched at a time, at most and at least; rows times tiles, and times columns wanted, of a batch.
+ROWS, FEW_ROWS, MARKS, PLACES = 2**17, 2**13, 2**30, 2**23
 
 #: Skipping is given up where more than this share of the tiles is needed all the same.
 USELESS = 0.9
@@ -106,15 +106,17 @@ class SiftSearch:
 
     def nearest(self, own: Any, k: int) -> Candidates:
         """Return for some columns those that may be their k nearest, and how far all others are at least."""
-        batch = min(ROWS, max(FEW_ROWS, MARKS // self.all.tiles))
+        wanted = WANTED * (k + 1)
+        batch = max(FEW_ROWS, min(ROWS, MARKS // self.all.tiles, PLACES // wanted))
         parts = []
         for some in own.split(batch):
-            part, tau = self._within(some, self._thresholds(some), k, ROOM, ROOM_KEPT)
+            part, tau = self._within(some, self._thresholds(some, wanted), k, ROOM * wanted, ROOM_KEPT * wanted)
             parts.append(part)
             again = (~part.sure).nonzero()[:, 0]
-            for factor, room in zip((1 + 1e-4, 1 - 1e-3), MORE_ROOM, strict=True):
+            for factor, times in zip((1 + 1e-4, 1 - 1e-3), MORE_ROOM, strict=True):
                 if not len(again):
                     break
+                room = times * wanted
                 more, new = self._within(some[again], tau[again] * factor, k, room, room)
                 for kept, found in zip(part, more, strict=True):
                     kept[again] = found
@@ -140,12 +142,12 @@ class SiftSearch:
                 BLOCK=BLOCK, TILE=TILE, CLASSES=CLASSES_OF_SAMPLE if smallest else CLASSES, num_warps=4, num_stages=2,
             )  # fmt: skip
 
-    def _thresholds(self, own: Any) -> Any:
-        """Guess for every row a distance within which about WANTED columns lie."""
+    def _thresholds(self, own: Any, wanted: int) -> Any:
+        """Guess for every row a distance within which about so many columns lie."""
         rows, sample = self._rows(own), self.sample
         out = torch().empty(len(rows[0]), sample.chunks * CLASSES_OF_SAMPLE, device=own.device)
         self._run(sample, sample.all_items(len(rows[0]) // BLOCK), rows, rows[3], out, out, True, 0.0)
-        count = min(max(4, round(WANTED / self.every)) + 1, out.shape[1])
+        count = min(max(4, round(wanted / self.every)) + 1, out.shape[1])
         best = out[: len(own)].topk(count, dim=1, largest=False, sorted=True).values
         itself = own % self.every == 0  # is in the sample, at distance 0
         tau = torch().where(itself, best[:, count - 1], best[:, max(count - 2, 0)])

@@ -23,7 +23,6 @@ from .entries import (
     LIST_LENGTH,
     LOOKED_AT,
     N_ALIVE,
-    N_COUNTERS,
     N_FOUND,
     N_GROUPS,
     N_LINKS,
@@ -37,9 +36,9 @@ from .entries import (
     Lists,
     Nodes,
     Scratch,
-    Work,
     catch_up,
     mark_of_level,
+    new_work,
 )
 from .keeping import pack_lists, unpack_lists
 from .levels import DONE, GATHER, LINKS, PAUSE, PUSH, REFRESH, REMEASURE, SEARCH, advance, do_share
@@ -55,6 +54,9 @@ FEW_TIES = 60
 
 #: The share of the first search after which lists tell what is to be expected of the levels.
 ENOUGH_TO_GUESS = 0.05
+
+#: Touched clusters that are worth a thread more.
+WORTH_WAKING = 1024
 
 #: Fewer objects than this are done sooner by one thread than threads are started.
 WORTH_THREADS = 2000
@@ -95,18 +97,7 @@ class ListEngine:
             mark=np.zeros(n, np.int64),
             object_of=np.arange(n),
         )
-        self.work = Work(
-            touched=np.empty(n, np.int64),
-            searched=np.empty(n, np.int64),
-            pushed=np.empty(n, np.int64),
-            parts=np.empty(n, np.int64),
-            bounds=np.empty(n + 1, np.int64),
-            found=_room_for_links(n),
-            waiting=_room_for_links(n if 0.0 < problem.alpha < 1.0 else 0),
-            taken=_room_for_links(n),
-            level=np.empty(n, np.int64),
-            counters=np.zeros(N_COUNTERS, np.int64),
-        )
+        self.work = new_work(n, n if 0.0 < problem.alpha < 1.0 else 0)
         self.work.counters[N_ALIVE] = self.work.counters[N_NODES] = n
         self.work.counters[N_FOUND] = NOT_YET
         self.leader = np.arange(n, dtype=np.int64)
@@ -283,14 +274,16 @@ class ListEngine:
         """
         work = self.work
         stop = int(work.counters[N_GROUPS if step == GATHER else N_TOUCHED])
-        cuts = np.linspace(start, stop, self.threads + 1).astype(np.int64)
-        slots = np.linspace(0, len(self.leader), self.threads + 1).astype(np.int64)
+        # a share for a thread that is woken up for less takes longer than it saves
+        shares = self.threads if step == GATHER else min(self.threads, max(1, (stop - start) // WORTH_WAKING))
+        cuts = np.linspace(start, stop, shares + 1).astype(np.int64)
+        slots = np.linspace(0, len(self.leader), shares + 1).astype(np.int64)
 
         def share(k: int) -> int:
             ends = cuts[k], cuts[k + 1], slots[k], slots[k + 1]
             return int(do_share(step, self.space, self.lists, self.nodes, work, self.rules, self.scratch[k], *ends))
 
-        return cuts, slots, self.in_threads(share, range(self.threads))
+        return cuts, slots, self.in_threads(share, range(shares))
 
     def _find_links(self) -> None:
         """Find the reliable links of touched clusters."""
@@ -394,7 +387,3 @@ def nearest_of_row(distances: NDArray[np.float64], tie_factor: float) -> tuple[N
     place = np.flatnonzero(distances < limit)
     place = place[np.argsort(distances[place], kind="stable")]
     return place, distances[place], float(limit)
-
-
-def _room_for_links(n: int) -> Links:
-    return Links(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n))

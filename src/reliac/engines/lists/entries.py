@@ -11,6 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from ...algorithm.links import Links
 from ..compiled.loading import bare_inlined, bare_inside, compiled
 from ..compiled.sorting import insert, sort_entries
 from ..compiled.spaces import join_space, pair_distance
@@ -44,6 +45,17 @@ LOOKED_AT, REFRESHED, FOLLOWED, N_COUNTERS = range(10, 14)
 
 #: Links were not looked for in threads yet; or ties left no room for them.
 NOT_YET, NO_ROOM = -1, -2
+
+
+def new_work(n, n_waiting):
+    """Return room for the steps of n clusters, and for so many links that wait."""
+
+    def room(count):
+        return Links(np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count))
+
+    touched, searched, pushed, parts = (np.empty(n, np.int64) for _ in range(4))
+    bounds, level, counters = np.empty(n + 1, np.int64), np.empty(n, np.int64), np.zeros(N_COUNTERS, np.int64)
+    return Work(touched, searched, pushed, parts, bounds, room(n), room(n_waiting), room(n), level, counters)
 
 
 @bare_inlined

@@ -4,7 +4,8 @@ Whatever the search, the result is the same to the last bit: distances are those
 near rows the first come first.
 
 * few dimensions: a tree of boxes (``boxes.py``);
-* many dimensions: float32 products of blocks select, float64 decides (``products.py``);
+* many dimensions: float32 products of blocks select, float64 decides (``products.py``), on a GPU where that is worth it
+  (``on_device.py``);
 * other metrics, given distances, few rows, and lists of a quarter of all rows: whole rows of distances (``whole.py``).
 """
 
@@ -15,13 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import explain
+from ...errors import amount, explain, option
 from ...input.metrics import MetricLike, squares_of
 from ...input.numbers import is_sparse
 from ...input.objects import Distances, Objects, Vectors
 from ...machine import check_memory, n_threads
 from ..repeats import often_repeated
 from .whole import BLOCK, nearest_in_whole_rows
+
+#: Who may search: the CPU, a GPU, or whichever is sooner done.
+ENGINES = ("auto", "cpu", "gpu")
 
 #: Up to so many columns boxes exclude enough.
 FEW_DIMENSIONS = 9
@@ -40,8 +44,10 @@ class Nearest(NamedTuple):
     distances: NDArray[np.float64]
 
 
-def find_nearest(objects: Objects, k: int, metric: MetricLike, n_jobs: int | None = None) -> Nearest:
-    """Find the k nearest other objects of every object, exactly."""
+def find_nearest(
+    objects: Objects, k: int, metric: MetricLike, n_jobs: int | None = None, engine: str = "cpu"
+) -> Nearest:
+    """Find the k nearest other objects of every object, exactly; ``engine`` is one of ENGINES."""
     threads = n_threads(n_jobs)
     if not isinstance(objects, (Vectors, Distances)):
         raise TypeError(
@@ -49,13 +55,16 @@ def find_nearest(objects: Objects, k: int, metric: MetricLike, n_jobs: int | Non
         )
     check_room(objects, k, metric, threads)
     how = _way(objects, k, metric)
+    if engine == "gpu" or (engine == "auto" and how == "products" and _worth_a_device(objects)):
+        _check_device(objects, k, metric)
+        how = "device"
     if how == "whole rows":
         return Nearest(*nearest_in_whole_rows(objects, k, metric, threads))
     rows = objects.rows  # type: ignore[union-attr]
     first = often_repeated(rows, k)
     if first is None:
         return _searched(rows, k, metric, how, threads)
-    return _with_repeats(rows, k, metric, threads, first)
+    return _with_repeats(rows, k, metric, threads, first, engine)
 
 
 def check_room(objects: Objects, k: int, metric: MetricLike, threads: int, times: int = 1) -> None:
@@ -76,6 +85,35 @@ def _way(objects: Objects, k: int, metric: MetricLike) -> str:
     return "boxes" if d <= FEW_DIMENSIONS else "products"
 
 
+def _worth_a_device(objects: Objects) -> bool:
+    from ..gpu.device import worth_starting
+
+    n, d = objects.rows.shape  # type: ignore[attr-defined]
+    return worth_starting(n * n * d)
+
+
+def _check_device(objects: Objects, k: int, metric: MetricLike) -> None:
+    """Refuse what no device can search."""
+    from ..gpu.device import free_bytes, the_device, why_not
+
+    reason = why_not()
+    if not isinstance(objects, Vectors) or not squares_of(metric) or objects.sparse:
+        reason = f"it takes dense rows and 'euclidean', 'sqeuclidean' or 'cosine', not {option('metric', metric)}"
+    elif reason is None:
+        n, d = objects.rows.shape
+        needed, free = n * (24 * d + 100 * k), free_bytes(the_device())
+        if needed > free:
+            reason = f"it needs {amount(needed)} on the device, {amount(free)} are free there"
+    if reason is not None:
+        raise ValueError(
+            explain(
+                f"A search on a GPU cannot do this: {reason}",
+                f"engines {', '.join(ENGINES)}",
+                f"use {option('engine', 'cpu')}",
+            )
+        )
+
+
 def _memory(objects: Objects, k: int, metric: MetricLike, threads: int) -> int:
     """Estimate the bytes that are needed beyond the rows: the result, what is searched, and blocks of all threads."""
     n, result = objects.n, 16 * objects.n * k
@@ -94,6 +132,10 @@ def _searched(rows: NDArray[Any], k: int, metric: MetricLike, how: str, threads:
         from .boxes import nearest_by_boxes
 
         return Nearest(*nearest_by_boxes(rows, k, squares_of(metric), threads))
+    if how == "device":
+        from .on_device import nearest_on_device
+
+        return Nearest(*nearest_on_device(rows, k, squares_of(metric), threads))
     from .products import nearest_by_products
 
     return Nearest(*nearest_by_products(rows, k, squares_of(metric), threads))
@@ -102,7 +144,9 @@ def _searched(rows: NDArray[Any], k: int, metric: MetricLike, how: str, threads:
 # --- rows that repeat more often than a list is long ---
 
 
-def _with_repeats(rows: NDArray[Any], k: int, metric: MetricLike, threads: int, first: NDArray[np.int64]) -> Nearest:
+def _with_repeats(
+    rows: NDArray[Any], k: int, metric: MetricLike, threads: int, first: NDArray[np.int64], engine: str
+) -> Nearest:
     """Search the first of equal rows only, and let all rows equal to a neighbour be neighbours.
 
     ``first``: for every row the first equal to it. The k nearest different rows are enough: each stands for one row or
@@ -110,7 +154,7 @@ def _with_repeats(rows: NDArray[Any], k: int, metric: MetricLike, threads: int, 
     """
     own, which = np.unique(first, return_inverse=True)
     few = min(k, len(own) - 1)
-    found = find_nearest(Vectors(rows[own]), few, metric, threads) if few else None
+    found = find_nearest(Vectors(rows[own]), few, metric, threads, engine) if few else None
     members = np.argsort(which, kind="stable")
     size = np.bincount(which)
     start = np.cumsum(size) - size

@@ -1,0 +1,276 @@
+"""The gpu engine: the links of the vectors engine, bit for bit, whatever its levels and searches do.
+
+torch runs on the CPU here. Constants are changed so that few objects already take the ways of many: float32 searches,
+levels on the device to the last, and searches on the device for the levels on the CPU.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import reliac
+from devices import HAS_TORCH, WHY_SKIPPED
+from problems import blobs, lattice
+from references import problem_of_squares
+from reliac.engines.choice import choose
+from reliac.errors import DeviceLost
+
+pytestmark = pytest.mark.skipif(not HAS_TORCH, reason=WHY_SKIPPED)
+
+SPREAD = np.random.default_rng(5)
+
+#: Data that few searches are like another on.
+DATA = {
+    "blobs": np.concatenate([SPREAD.normal(c, s, (90, 5)) for c, s in ((0, 1), (8, 0.3), (20, 2))]),
+    "noise": SPREAD.normal(size=(260, 20)),
+    "float32": SPREAD.normal(size=(260, 7)).astype(np.float32),
+    "lattice": SPREAD.integers(1, 5, (220, 4)).astype(float),
+    "wide lattice": SPREAD.integers(1, 30, (220, 3)).astype(float),
+    "far from zero": SPREAD.normal(size=(200, 6)) + 1e6,
+    "repeated": np.repeat(SPREAD.normal(size=(50, 6)), 4, axis=0),
+    "often repeated": np.repeat(SPREAD.normal(size=(8, 3)), 30, axis=0),
+    "a knot": np.concatenate([SPREAD.normal(size=(130, 6)), SPREAD.normal(size=(130, 6)) * 1e-5 + 3]),
+    "one dimension": SPREAD.normal(size=(200, 1)),
+    "many dimensions": SPREAD.normal(size=(120, 300)).astype(np.float32),
+}
+
+FORMS = [
+    ("ward", "sqeuclidean"),
+    ("ward", "euclidean"),
+    ("average", "sqeuclidean"),
+    ("average", "cosine"),
+    ("centroid", "euclidean"),
+    ("median", "sqeuclidean"),
+]
+
+OPTIONS = [
+    {},
+    {"alpha": 0.0},
+    {"alpha": 0.28},
+    {"n_clusters": 7},
+    {"max_level": 2},
+    {"max_distance": 1.5},
+    {"tie_tolerance": 0.01},
+]
+
+
+@pytest.fixture
+def all_on_device(monkeypatch):
+    """Let few objects take the ways of many."""
+    from reliac.engines.gpu import engine, levels, search
+
+    monkeypatch.setattr(levels, "THIN_LINKS", 0)
+    monkeypatch.setattr(search, "FEW_COLUMNS", 32)
+    monkeypatch.setattr(search, "FEW_PRODUCTS", 0)
+    monkeypatch.setattr(engine, "WORTH_ASKING", 0)
+
+
+def same_links(X, criterion, **options):
+    found, expected = (reliac.cluster(X, criterion, engine=name, **options).links for name in ("gpu", "vectors"))
+    return all(np.array_equal(found[field], expected[field]) for field in expected.dtype.names)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(("criterion", "metric"), FORMS)
+def test_it_gives_the_links_of_the_vectors_engine_bit_for_bit(all_on_device, name, criterion, metric):
+    X = DATA[name]
+    weights = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
+    for options in (*OPTIONS, {"weights": weights}):
+        assert same_links(X, criterion, metric=metric, **options), options
+
+
+@pytest.mark.parametrize("name", ["blobs", "noise", "lattice"])
+def test_where_levels_are_thin_the_cpu_goes_on_with_the_same_lists(monkeypatch, name):
+    from reliac.engines.gpu import levels
+
+    for thin in (1, 5, 20, 60):
+        monkeypatch.setattr(levels, "THIN_LINKS", thin)
+        assert same_links(DATA[name], "ward", metric="sqeuclidean")
+        assert same_links(DATA[name], "average", metric="sqeuclidean")
+
+
+def test_rows_are_ordered_by_cells_and_links_do_not_notice(all_on_device, monkeypatch):
+    from reliac.engines.gpu import moments
+
+    monkeypatch.setattr(moments, "ROWS_OF_CELL", 8)
+    for name in ("blobs", "wide lattice"):
+        for criterion in ("ward", "average", "centroid"):
+            assert same_links(DATA[name], criterion, metric="sqeuclidean")
+
+
+def test_sparse_rows_and_integers_are_taken():
+    from scipy.sparse import csr_array
+
+    X = np.random.default_rng(0).poisson(0.6, (120, 9))
+    X[:, 0] += 1
+    assert same_links(csr_array(X), "ward", metric="sqeuclidean")
+    assert same_links(X, "average", metric="cosine")
+
+
+def test_a_checkpoint_of_another_engine_is_taken_up(tmp_path):
+    X, path = blobs(3, n=300), tmp_path / "run.npz"
+    stopped = []
+
+    def stop(progress):
+        stopped.append(progress.level)
+        if progress.level >= 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(reliac.Interrupted):
+        reliac.cluster(X, "ward", engine="vectors", checkpoint=path, progress=stop)
+    tree = reliac.cluster(X, "ward", engine="gpu", checkpoint=path)
+    assert np.array_equal(tree.links, reliac.cluster(X, "ward", engine="vectors").links)
+
+
+def test_it_can_be_stopped_and_developed(all_on_device):
+    X = blobs(4, n=200)
+    early = reliac.cluster(X, "ward", engine="gpu", max_level=1)
+    assert np.array_equal(early.develop().links["distance"], reliac.cluster(X, "ward").links["distance"])
+
+    def stop(progress):
+        if progress.level >= 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(reliac.Interrupted) as error:
+        reliac.cluster(X, "ward", engine="gpu", progress=stop)
+    assert error.value.tree.n_levels >= 1
+
+
+# --- what goes wrong ---
+
+
+def test_a_device_without_memory_left_lets_the_vectors_engine_go_on(all_on_device, monkeypatch):
+    import torch
+
+    from reliac.engines.gpu.levels import DeviceLevels
+
+    links, X = DeviceLevels.links, DATA["noise"]
+
+    def full(self, touched):
+        if self.level == 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return links(self, touched)
+
+    monkeypatch.setattr(DeviceLevels, "links", full)
+    tree = reliac.cluster(X, "ward", engine="gpu")
+    assert tree.engine == "vectors"
+    assert "the device ran out of memory" in tree.reason
+    assert np.array_equal(tree.links, reliac.cluster(X, "ward", engine="vectors").links)
+
+
+def test_a_device_that_is_gone_leaves_the_levels_done(all_on_device, monkeypatch, tmp_path):
+    from reliac.engines.gpu.levels import DeviceLevels
+
+    links, X, path = DeviceLevels.links, DATA["noise"], tmp_path / "run.npz"
+
+    def gone(self, touched):
+        if self.level == 2:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+        return links(self, touched)
+
+    monkeypatch.setattr(DeviceLevels, "links", gone)
+    with pytest.raises(DeviceLost, match=r"(?s)CUDA error.*Allowed: .*Next: .*vectors") as error:
+        reliac.cluster(X, "ward", engine="gpu", checkpoint=path)
+    assert error.value.tree.n_levels == 2
+    whole = reliac.cluster(X, "ward", engine="vectors", checkpoint=path)
+    assert np.array_equal(whole.links, reliac.cluster(X, "ward", engine="vectors").links)
+
+
+def test_without_a_device_the_message_names_the_vectors_engine(monkeypatch):
+    from reliac.engines.gpu import engine
+
+    monkeypatch.setattr(engine, "why_not", lambda: "torch sees no CUDA device")
+    with pytest.raises(ValueError, match=r"gpu engine cannot do this: torch sees no CUDA device.*vectors"):
+        reliac.cluster(lattice(0), "ward", engine="gpu")
+
+
+def test_what_does_not_fit_on_the_device_is_refused_before_anything_is_sent(monkeypatch):
+    from reliac.engines.gpu import engine
+
+    monkeypatch.setattr(engine, "free_bytes", lambda device: 1000)
+    with pytest.raises(ValueError, match=r"of memory on the device, .* are free there.*vectors"):
+        reliac.cluster(lattice(0), "ward", engine="gpu")
+
+
+def test_auto_takes_it_only_where_a_gpu_is_worth_it(monkeypatch):
+    from reliac.engines.gpu import device, engine
+
+    problem = problem_of_squares(np.random.default_rng(0).normal(size=(2000, 20)), "ward")
+    asked = []
+    monkeypatch.setattr(device, "why_not", lambda: asked.append(1))
+    monkeypatch.setattr(device, "is_gpu", lambda device: True)
+    assert choose(problem).engine.name != "gpu"
+    assert not asked  # torch is not imported for so little
+    monkeypatch.setattr(device, "WORTH_STARTING", 1e3)
+    monkeypatch.setattr(engine, "free_bytes", lambda device: 2**40)
+    assert choose(problem).engine.name == "gpu"
+    monkeypatch.setattr(device, "is_gpu", lambda device: False)
+    assert choose(problem).engine.name != "gpu"
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cosine"])
+def test_neighbours_are_those_of_the_cpu_bit_for_bit(metric):
+    for name, X in DATA.items():
+        if metric != "cosine" or name != "one dimension":
+            for k in (1, 6, 40):
+                found, expected = (reliac.neighbors(X, k, metric, engine=engine) for engine in ("gpu", "cpu"))
+                assert np.array_equal(found.indices, expected.indices), (name, k)
+                assert np.array_equal(found.distances, expected.distances), (name, k)
+
+
+def test_neighbours_that_no_device_finds_are_refused():
+    with pytest.raises(ValueError, match=r"metric='cityblock'.*Next: .*engine='cpu'"):
+        reliac.neighbors(DATA["blobs"], 3, "cityblock", engine="gpu")
+    with pytest.raises(ValueError, match="'tpu'"):
+        reliac.neighbors(DATA["blobs"], 3, engine="tpu")
+
+
+def test_bounds_hold_for_random_rows(all_on_device):
+    """No column that a search leaves out is nearer than the bound that it gives."""
+    import torch
+
+    from reliac.engines.gpu.columns import Columns, make_frame
+    from reliac.engines.gpu.moments import kind_of_moments, mirror_of
+    from reliac.engines.gpu.plain import PlainSearch
+
+    rng = np.random.default_rng(0)
+    for seed in range(12):
+        n, d = int(rng.integers(100, 400)), int(rng.integers(1, 40))
+        X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-6, 6, (n, 1) if seed % 2 else (1, d)) + 10.0 ** (seed - 6)
+        problem = problem_of_squares(X, "ward")
+        weight = rng.integers(1, 50, n).astype(float)
+        sums = np.zeros((n, -(-d // 4) * 4))
+        sums[:, :d] = X * weight[:, None]
+        host = kind_of_moments(problem)._replace(sums=sums, weight=weight, row=np.arange(n), spread=np.zeros(1))
+        moments, slots = mirror_of(host, torch.device("cpu"), 1), torch.arange(n)
+        frame = make_frame(moments, slots)
+        found = PlainSearch(Columns(moments, slots, frame)).nearest(slots, 5)
+        exact = moments.table(slots, slots.expand(n, n).contiguous())
+        exact.fill_diagonal_(torch.inf)
+        exact.scatter_(1, found.places.clamp(min=0), torch.inf)
+        bound = found.bound.double() * moments.scale * frame.unit**2
+        assert (exact.amin(1) >= bound).all()
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+def test_the_kernels_give_the_same_links_where_triton_interprets_them():
+    code = """
+        import numpy as np, reliac
+        from reliac.engines.gpu import levels, search
+        levels.THIN_LINKS, search.FEW_COLUMNS, search.FEW_PRODUCTS = 0, 32, 0
+        X = np.random.default_rng(0).normal(size=(130, 5))
+        found, expected = (reliac.cluster(X, engine=name, max_level=1).links for name in ("gpu", "vectors"))
+        assert np.array_equal(found, expected)
+    """
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "RELIAC_DEVICE": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
