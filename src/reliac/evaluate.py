@@ -94,6 +94,12 @@ def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
                 "pass the matrix that the tree was made from",
             )
         )
+    check_has_root(tree)
+    return correlation(given.condensed_distances("precomputed"), tree.cophenetic())
+
+
+def check_has_root(tree: ClusterTree) -> None:
+    """Refuse a forest, in which some pairs of objects have no distance."""
     if tree.n_clusters > 1:
         raise ValueError(
             explain(
@@ -102,8 +108,11 @@ def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
                 how_to_join(tree),
             )
         )
-    own, met = given.condensed_distances("precomputed"), tree.cophenetic()
-    if n < 3 or not np.ptp(own) or not np.ptp(met):
+
+
+def correlation(own: NDArray[np.float64], met: NDArray[np.float64]) -> float:
+    """Return the correlation of two sets of distances; refuse those that are all equal."""
+    if len(own) < 2 or not np.ptp(own) or not np.ptp(met):
         raise ValueError(
             explain(
                 "A correlation of numbers that are all equal",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import need
 from ..input.options import check_count
@@ -28,7 +29,12 @@ CHARACTER_WIDTH, LINE_HEIGHT = 0.62, 1.15
 
 
 def plot_tree(
-    tree: ClusterTree, ax: Axes | None = None, *, max_leaves: int = 60, color_clusters: int | None = None
+    tree: ClusterTree,
+    ax: Axes | None = None,
+    *,
+    max_leaves: int = 60,
+    color_clusters: int | None = None,
+    order: ArrayLike | None = None,
 ) -> Axes:
     """Draw a dendrogram; a tree of more than ``max_leaves`` objects shows its top part only.
 
@@ -41,8 +47,9 @@ def plot_tree(
     ax : where to draw; None makes a figure wide enough for the leaves
     max_leaves : the number of leaves to show at most
     color_clusters : colour the clusters of ``tree.labels(color_clusters)``; everything above them is grey
+    order : the objects from left to right, as ``tree.order_leaves()`` gives them; None is ``tree.leaf_order``
     """
-    layout = dendrogram(tree, max_leaves)
+    layout = dendrogram(tree, max_leaves, order)
     colors = _colors(tree, layout, color_clusters)
     if ax is None:
         width = float(np.clip(1.5 + 0.16 * np.ptp(layout.positions), 6.4, 20.0))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import asking, asking_cuts, asking_typical, cuts, exports, levels, outliers, walks
+from . import asking, asking_cuts, asking_order, asking_typical, cuts, exports, levels, outliers, walks
 from .building import check_invariants
 from .levels import SpanningTree
 
@@ -275,6 +275,10 @@ class ClusterTree:
     subtree = asking_cuts.subtree
     path = asking_cuts.path
     siblings = asking_cuts.siblings
+    order_leaves = asking_order.order_leaves
+    cophenetic_correlation = asking_order.cophenetic_correlation
+    agreement = asking_order.agreement
+    plot_tanglegram = asking_order.plot_tanglegram
 
     # --- other forms ---
 
@@ -339,11 +343,16 @@ class ClusterTree:
 
     # --- pictures ---
 
-    def plot(self, ax: Any = None, *, max_leaves: int = 60, color_clusters: int | None = None) -> Any:
-        """Draw a dendrogram (extra ``plot``); trees above ``max_leaves`` objects show their top part only."""
+    def plot(
+        self, ax: Any = None, *, max_leaves: int = 60, color_clusters: int | None = None, order: Any = None
+    ) -> Any:
+        """Draw a dendrogram (extra ``plot``); trees above ``max_leaves`` objects show their top part only.
+
+        ``order``: the objects from left to right, as :meth:`order_leaves` gives them; None is ``leaf_order``.
+        """
         from ..plots.dendrogram import plot_tree
 
-        return plot_tree(self, ax, max_leaves=max_leaves, color_clusters=color_clusters)
+        return plot_tree(self, ax, max_leaves=max_leaves, color_clusters=color_clusters, order=order)
 
     def plot_levels(self, axes: Sequence[Any] | None = None) -> Any:
         """Draw the clusters per level and their sizes (extra ``plot``)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..input.options import check_count
-from .walks import first_objects, parents
+from .walks import check_order, first_objects, parents
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
@@ -37,11 +37,11 @@ class Dendrogram(NamedTuple):
     roots: NDArray[np.float64]  # (t, 2) the tops of the trees
 
 
-def dendrogram(tree: ClusterTree, max_leaves: int = 60) -> Dendrogram:
+def dendrogram(tree: ClusterTree, max_leaves: int = 60, order: ArrayLike | None = None) -> Dendrogram:
     """Lay out a tree with at most ``max_leaves`` leaves, joins with the largest distances shown first.
 
     Leaves are the clusters of ``tree.labels(max_leaves)``. A forest of more trees than that shows the largest ones,
-    unopened. Costs O(n) beside the labels.
+    unopened. Leaves come as in ``order``, or as in ``tree.leaf_order``. Costs O(n) beside the labels.
     """
     most = check_count("max_leaves", max_leaves, 1, np.inf, "give the number of leaves to show")
     links, n = tree.links, tree.n_objects
@@ -55,7 +55,7 @@ def dendrogram(tree: ClusterTree, max_leaves: int = 60) -> Dendrogram:
 
     leaves = _largest(np.setdiff1d(ends, n + shown), size, most)
     rank = np.empty(n, dtype=np.intp)
-    rank[tree.leaf_order] = np.arange(n)
+    rank[tree.leaf_order if order is None else check_order(tree, order)] = np.arange(n)
     leaves = leaves[np.argsort(rank[first[leaves]])]
     tree_of_object = tree.labels()
     positions = _spread(tree_of_object[first[leaves]])
@@ -135,8 +135,9 @@ def _brackets(
         left, right, distance = (tree.links[name][row].item() for name in ("left", "right", "distance"))
         x_left, x_right = centre[left], centre[right]
         paths[place] = ((x_left, height[left]), (x_left, distance), (x_right, distance), (x_right, height[right]))
-        low = span[left][0] if left in span and level[left - n] == level[row] else x_left
-        high = span[right][1] if right in span and level[right - n] == level[row] else x_right
+        bars = [(x_left, x_right)]
+        bars += [span[part] for part in (left, right) if part in span and level[part - n] == level[row]]
+        low, high = min(map(min, bars)), max(map(max, bars))
         span[n + row] = low, high
         centre[n + row] = (low + high) / 2.0
     return paths

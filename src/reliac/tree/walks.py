@@ -102,6 +102,25 @@ def leaf_order(tree: ClusterTree) -> NDArray[np.intp]:
     return order
 
 
+def check_order(tree: ClusterTree, order: ArrayLike) -> NDArray[np.intp]:
+    """Refuse an order of the objects in which some cluster is not contiguous."""
+    n, objects = tree.n_objects, _as_array(order)
+    step = "pass what tree.order_leaves() gives, or leave it out"
+    if objects.shape != (n,) or objects.dtype.kind not in "iu" or not np.array_equal(np.sort(objects), np.arange(n)):
+        given = f"An order of shape {objects.shape} and type {objects.dtype}"
+        raise ValueError(explain(given, f"every object from 0 to {n - 1} once", step))
+    place = np.empty(n, dtype=np.intp)
+    place[objects] = np.arange(n)
+    low, high, left, right = place.tolist(), place.tolist(), tree.links["left"], tree.links["right"]
+    for row, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        low.append(min(low[a], low[b]))
+        high.append(max(high[a], high[b]))
+        if high[-1] - low[-1] >= tree.links["size"][row]:
+            given = f"An order in which objects of other clusters stand between those of cluster {n + row}"
+            raise ValueError(explain(given, "orders in which every cluster of the tree is contiguous", step))
+    return objects.astype(np.intp)
+
+
 def boundaries(tree: ClusterTree) -> NDArray[np.intp]:
     """Return for each two neighbours in leaf order the link that brings them together, or len(links) for none."""
     n = tree.n_objects
