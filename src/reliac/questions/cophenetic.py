@@ -27,7 +27,7 @@ def correlate_with_objects(tree: ClusterTree, X: Any, metric: Any, seed: int) ->
     """Correlate a tree with its objects; see :meth:`reliac.ClusterTree.cophenetic_correlation`."""
     check_has_root(tree)
     seed = check_count("seed", seed, 0, 2**32 - 1, "leave it out for 0")
-    objects, metric = objects_of(tree, X, metric, "tree.cophenetic_correlation")
+    objects, metric = objects_of(tree, X, metric, "cophenetic_correlation({})")
     if tree.n_objects <= MOST:
         return correlation(objects.condensed_distances(metric), tree.cophenetic())
     p, q = sampled_pairs(tree.n_objects, seed)

@@ -13,8 +13,9 @@ from ..input.condensed import place_of
 from ..input.graph import Graph
 from ..input.metrics import MetricLike, between, canonical_metric, dense, options_of
 from ..input.objects import Distances, Objects, make_objects, rows_of
-from ..run.solve import CALLABLE
+from ..run.develop import metric_of
 from ..tree.clustertree import ClusterTree
+from .training import training_problem
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -24,23 +25,17 @@ def objects_of(tree: ClusterTree, X: Any, metric: Any, asked: str) -> tuple[Obje
     """Return objects that can be compared, and their metric: the tree's own, or X.
 
     X need not be the data of the tree, but holds its objects in their order. Without ``metric`` its rows are compared
-    as the tree says. ``asked`` is the call that messages name.
+    as the tree says. ``asked`` is the call that messages show, with braces in place of the argument that it lacks.
     """
-    objects: Objects
     if X is None:
-        if tree.problem is None:
-            given = "This tree comes from a file and does not hold its data"
-            raise ValueError(explain(given, f"{asked}(X)", "pass the rows, or their distances, as X"))
-        objects, metric = tree.problem.objects, tree.problem.metric if metric is None else canonical_metric(metric)
+        problem = training_problem(tree, None, None, asked)
+        objects, own = problem.objects, problem.metric
     else:
-        stored = str(tree.parameters.get("metric", "euclidean"))
-        if metric is None and stored.startswith(CALLABLE):
-            given = f"X without a metric, for a tree that was made with the function {stored.removeprefix(CALLABLE)}"
-            raise ValueError(explain(given, "a metric by its name, or a function", f"write {asked}(X, metric=...)"))
-        metric = canonical_metric(stored if metric is None else metric)
-        objects = make_objects(X, metric)
+        own = metric_of(tree, None, asked) if metric is None else canonical_metric(metric)
+        objects = make_objects(X, own)
+    metric = own if metric is None else canonical_metric(metric)
     if isinstance(objects, Graph):
-        given = f"{asked} of a tree of a graph, in which only some pairs have a distance"
+        given = "The tree of a graph, in which only some pairs have a distance"
         raise ValueError(explain(given, "rows, or distances of all pairs", "pass them as X, with their metric"))
     if objects.n != tree.n_objects:
         given = f"X holds {objects.n} objects"

@@ -48,7 +48,7 @@ def order_leaves(tree: ClusterTree, X: Any, metric: Any, how: str, n_jobs: int |
     """Order the leaves; see :meth:`reliac.ClusterTree.order_leaves`."""
     known_name("order", how, ["auto", "optimal", "quick"])
     check_jobs(n_jobs)
-    objects, metric = objects_of(tree, X, metric, "tree.order_leaves")
+    objects, metric = objects_of(tree, X, metric, "order_leaves({})")
     if how == "auto":
         how = "optimal" if tree.n_objects <= MOST else "quick"
     if how == "optimal":

@@ -279,6 +279,10 @@ class ClusterTree:
     cophenetic_correlation = asking_order.cophenetic_correlation
     agreement = asking_order.agreement
     plot_tanglegram = asking_order.plot_tanglegram
+    predict = asking.predict
+    medoids = asking_typical.medoids
+    exemplars = asking_typical.exemplars
+    summary = asking_typical.summary
 
     # --- other forms ---
 
@@ -333,13 +337,6 @@ class ClusterTree:
         from .storage import save
 
         save(self, path, data)
-
-    # --- questions ---
-
-    predict = asking.predict
-    medoids = asking_typical.medoids
-    exemplars = asking_typical.exemplars
-    summary = asking_typical.summary
 
     # --- pictures ---
 
