@@ -15,6 +15,7 @@ from measure import machine, mixture, table, take_turns
 from peers import write_into
 from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
 from scipy.spatial.distance import pdist, squareform
+from sklearn import metrics
 
 import reliac
 
@@ -59,10 +60,48 @@ def order(arguments: argparse.Namespace) -> Iterator[Row]:
         yield [f"{n}", f"{share:.4f} of quick", "", "", "", "", f"{seconds:.3g} s"]
 
 
+# --- how many clusters ---
+
+#: The numbers of clusters that are scored.
+COUNTS = range(2, 52)
+
+
+def by_scikit_learn(X: np.ndarray, tree: reliac.ClusterTree, silhouettes: bool) -> None:
+    """Score every cut by itself; exact silhouettes only where they are asked for, as they go through all pairs."""
+    for labels in tree.labels(COUNTS).T:
+        metrics.calinski_harabasz_score(X, labels)
+        metrics.davies_bouldin_score(X, labels)
+        if silhouettes:
+            metrics.silhouette_score(X, labels)
+
+
+def scores(arguments: argparse.Namespace) -> Iterator[Row]:
+    """Seconds for the scores of 50 cuts, along the tree and by scikit-learn cut by cut."""
+    for n in arguments.scored:
+        X = mixture(n, 16)
+        tree = reliac.cluster(X, "ward")
+        exact = n <= 10_000
+        times = take_turns(
+            lambda tree=tree: tree.scores(n_clusters=COUNTS),
+            lambda tree=tree: tree.scores(n_clusters=COUNTS, silhouette="none"),
+            lambda tree=tree, X=X: by_scikit_learn(X, tree, silhouettes=False),
+            *([lambda tree=tree, X=X: by_scikit_learn(X, tree, silhouettes=True)] if exact else []),
+        )
+        way = "exact" if exact else tree.scores(n_clusters=[2]).attrs["silhouette"].partition(":")[0]
+        yield [f"{n} x 16", way, *(f"{seconds:.3g} s" for seconds in times), *([] if exact else ["-"])]
+
+
 SECTIONS: dict[str, tuple[Row, Callable[[argparse.Namespace], Iterator[Row]]]] = {
     "order": (
         ["objects", "sum: leaf_order", "SciPy", "quick", "seconds: SciPy", "optimal", "quick"],
         order,
+    ),
+    "scores": (
+        [
+            *("data", "silhouettes", "all scores", "without silhouettes"),
+            *("scikit-learn, cut by cut, without silhouettes", "with exact ones"),
+        ],
+        scores,
     ),
 }
 
@@ -72,6 +111,7 @@ def main() -> None:
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[500, 2000, 5000], help="objects that SciPy orders too")
     parser.add_argument("--many", nargs="*", type=int, default=[100_000], help="objects that are ordered quickly only")
+    parser.add_argument("--scored", nargs="+", type=int, default=[10_000, 100_000], help="objects of scored cuts")
     parser.add_argument("--out", type=Path, help="the docs page whose tables are written anew")
     arguments = parser.parse_args()
     print(machine() + "\n")

@@ -39,6 +39,9 @@ class StrategyRow:
     ari: float | None
     v: float | None
     agreement: float | None  # adjusted Rand index with the clusters of the standard strategy
+    silhouette: float | None = None  # these three: as ClusterTree.scores has them, None where they are not defined
+    calinski_harabasz: float | None = None
+    davies_bouldin: float | None = None
 
 
 def scores(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
@@ -176,7 +179,7 @@ def compare_strategies(
         seconds = time.perf_counter() - started
         labels = None if n_clusters is None else tree.labels(n_clusters, by=by)
         standard = labels if standard is None else standard  # the standard strategy runs first
-        rows[alpha] = _row(tree, seconds, labels, classes, standard)
+        rows[alpha] = replace(_row(tree, seconds, labels, classes, standard), **_cut_scores(tree, n_clusters, by))
     return [rows[alpha] for alpha in wanted]
 
 
@@ -203,6 +206,17 @@ def _row(
         v=found.get("v"),
         agreement=agreement,
     )
+
+
+def _cut_scores(tree: ClusterTree, n_clusters: int | None, by: Order) -> dict[str, Any]:
+    """Return the scores of one cut that need no classes; nothing without a cut."""
+    if n_clusters is None:
+        return {}
+    from .questions.scores import measured, score_table
+
+    found = score_table(tree, measured(tree), [n_clusters], by=by).columns
+    wanted = ("silhouette", "calinski_harabasz", "davies_bouldin")
+    return {name: found[name][0] for name in wanted if name in found and not np.isnan(found[name][0])}
 
 
 def _numbered(values: ArrayLike, what: str) -> NDArray[np.intp]:

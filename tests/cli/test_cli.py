@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import reliac
-from reliac.cli import commands, main, parser
+from reliac.cli import main, making, parser
 
 ROWS = [("a", 0.0, "u"), ("b", 1.0, "u"), ("c", 5.0, "v"), ("d", 6.0, "v"), ("e", 20.0, "w")]
 NUMBERS = [[row[1]] for row in ROWS]
@@ -140,7 +140,7 @@ def test_every_option_reaches_the_run(run, tmp_path):
 
 
 def test_a_constant_column_can_be_standardized():
-    assert commands.standardized(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist() == [[-1, 0], [1, 0]]
+    assert making.standardized(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist() == [[-1, 0], [1, 0]]
 
 
 def test_distances_are_read_with_metric_precomputed(run, tmp_path):
@@ -261,9 +261,11 @@ def test_mst_of_an_early_stop_is_a_forest(run, plain):
 def test_compare_sets_the_strategies_side_by_side(run, table):
     result = run("compare", table, "--label-column", "kind", "--alpha", 0, "--alpha", 0.5, "--alpha", 1)
     lines = [line.split() for line in result.out.splitlines()]
-    assert lines[0] == ["strategy", "levels", "seconds", "AMI", "ARI", "V", "agreement", "cluster", "sizes"]
+    scores = ["AMI", "ARI", "V", "silhouette", "CH", "DB", "agreement"]
+    assert lines[0] == ["strategy", "levels", "seconds", *scores, "cluster", "sizes"]
     assert [line[0] for line in lines[1:]] == ["standard", "alpha", "reliable"]
-    assert lines[1][3:] == lines[3][3:] == ["1", "1", "1", "1", "2,", "2,", "1"]
+    assert lines[1][3:] == lines[3][3:]
+    assert [*lines[1][3:6], *lines[1][9:]] == ["1", "1", "1", "1", "2,", "2,", "1"]
 
 
 def test_compare_without_classes_needs_a_number_of_clusters_for_more_than_cost(run, plain):
@@ -348,12 +350,12 @@ def test_too_little_memory_and_missing_extras_are_told_plainly(run, plain, monke
     def fail(*args, **options):
         raise error
 
-    monkeypatch.setattr(commands, "cluster", fail)
+    monkeypatch.setattr(making, "cluster", fail)
     assert run("levels", plain, status=2).err == f"reliac: error: {error}\n"
 
 
 def test_a_fault_of_our_own_gives_exit_code_1_and_a_traceback(run, plain, monkeypatch):
-    monkeypatch.setattr(commands, "cluster", lambda *args, **options: 1 / 0)
+    monkeypatch.setattr(making, "cluster", lambda *args, **options: 1 / 0)
     result = run("levels", plain, status=1)
     assert "Traceback" in result.err
     assert "please report" in result.err
@@ -366,7 +368,7 @@ def test_a_broken_invariant_gives_exit_code_70_a_traceback_and_what_a_report_nee
         links["size"][0] = 7
         return dataclasses.replace(tree, links=links)
 
-    monkeypatch.setattr(commands, "cluster", broken)
+    monkeypatch.setattr(making, "cluster", broken)
     result = run("levels", plain, "--max-level", 2, status=70)
     assert result.out == ""
     assert "Traceback" in result.err
@@ -455,7 +457,7 @@ def test_ctrl_c_keeps_the_levels_done(run, table, tmp_path, monkeypatch, name, s
     def stop(X, *, names, **options):
         raise reliac.Interrupted(reliac.cluster(X, max_level=1, names=names))
 
-    monkeypatch.setattr(commands, "cluster", stop)
+    monkeypatch.setattr(making, "cluster", stop)
     result = run("cluster", table, "--skip-column", "kind", "--clusters", 2, "--out", tmp_path / name, status=130)
     assert "stopped by Ctrl-C at level 1 with 3 clusters left" in result.err
     assert str(tmp_path / saved) in result.err
@@ -468,7 +470,7 @@ def test_ctrl_c_without_a_file_says_that_nothing_is_saved(run, plain, monkeypatc
     def stop(X, **options):
         raise reliac.Interrupted(reliac.cluster(X, max_level=1))
 
-    monkeypatch.setattr(commands, "cluster", stop)
+    monkeypatch.setattr(making, "cluster", stop)
     assert "nothing saved" in run("cluster", plain, "--clusters", 2, status=130).err
     assert run("levels", plain, status=130).err == "reliac: stopped by Ctrl-C at level 1\n"
 
@@ -572,7 +574,7 @@ def test_progress_appears_only_where_it_is_wanted(run, plain, monkeypatch):
         seen.append(options.get("progress"))
         return real(X, **options)
 
-    monkeypatch.setattr(commands, "cluster", noted)
+    monkeypatch.setattr(making, "cluster", noted)
     run("levels", plain)
     run("levels", plain, "--progress")
     run("levels", "--progress", plain)  # the file is no way to show progress

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reliac
-from reliac.cli import commands, main, parser
+from reliac.cli import main, making, parser
 
 TEXT = "0\n1\n5\n6\n20\n"
 
@@ -230,7 +230,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_hide_the_interrupt(run, pl
     def interrupted(X, **options):
         raise caught.value
 
-    monkeypatch.setattr(commands, "cluster", interrupted)
+    monkeypatch.setattr(making, "cluster", interrupted)
     assert "disk full" in run("cluster", plain, "--clusters", 2, status=130).err
     assert "disk full" in run("levels", plain, status=130).err
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reliac
-from reliac.cli import commands, demo, main, options, parser, terminal
+from reliac.cli import commands, demo, main, making, options, parser, terminal
 from reliac.cli.outputs import OUTLIER_COLUMNS, outlier_rows
 
 ESCAPE = "\x1b"
@@ -67,7 +67,7 @@ def test_an_error_without_three_parts_is_one_line(on_screen, table, monkeypatch)
     def fail(*args, **more):
         raise MemoryError("too [bold]large")
 
-    monkeypatch.setattr(commands, "cluster", fail)
+    monkeypatch.setattr(making, "cluster", fail)
     assert on_screen("levels", table, status=2)[1] == "reliac: error: too [bold]large\n"
 
 
@@ -99,7 +99,7 @@ def test_csv_on_a_terminal_is_csv(on_screen, table):
 
 
 def test_bytes_are_not_written_to_a_terminal(on_screen, table, monkeypatch):
-    monkeypatch.setattr(commands, "cluster", lambda *args, **more: pytest.fail("the work was begun"))
+    monkeypatch.setattr(making, "cluster", lambda *args, **more: pytest.fail("the work was begun"))
     shown, told = on_screen("cluster", table, "--to", "tree", status=2)
     assert shown == ""
     assert "add --out FILE.reliac" in told
@@ -118,7 +118,7 @@ def test_the_tour_on_a_terminal_says_what_it_says_in_a_pipe(on_screen, run, monk
 def test_a_terminal_gets_a_bar_and_a_pipe_does_not(on_screen, table, monkeypatch):
     seen = []
     real = reliac.cluster
-    monkeypatch.setattr(commands, "cluster", lambda X, **more: seen.append(more.get("progress")) or real(X, **more))
+    monkeypatch.setattr(making, "cluster", lambda X, **more: seen.append(more.get("progress")) or real(X, **more))
     on_screen("levels", table)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     main(["levels", table])

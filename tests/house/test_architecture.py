@@ -39,8 +39,11 @@ FLOORS = [
 ]
 
 #: Imports inside functions that point up, on purpose: a tree draws itself, goes on and answers questions by what stands
-#: above it, and the command line runs the experiments of the room beside it.
-UPWARDS = {("tree", "run"), ("tree", "plots"), ("tree", "questions"), ("cli", "reproduction")}
+#: above it, a comparison asks trees for their scores, and the command line runs the experiments of the room beside it.
+UPWARDS = {
+    *(("tree", "run"), ("tree", "plots"), ("tree", "questions")),
+    *(("evaluate", "questions"), ("cli", "reproduction")),
+}
 
 
 def modules():

@@ -293,7 +293,7 @@ def test_a_subtree_is_the_tree_inside_its_cluster():
                 assert steps == [partition(part.labels(level=at)) for at in range(part.n_levels + 1)]
 
 
-def test_a_subtree_holds_its_part_of_the_data_names_and_constraints():
+def test_a_subtree_holds_its_part_of_the_data_names_and_constraints(tmp_path):
     X = blobs(1, n=30)
     tree = reliac.cluster(X, "average", names=[f"row {i}" for i in range(30)], cannot_link=[(0, 1), (2, 9)])
     rows = np.flatnonzero(tree.labels(tree.n_clusters + 1) == 0)
@@ -305,6 +305,10 @@ def test_a_subtree_holds_its_part_of_the_data_names_and_constraints():
     loaded = pickle.loads(pickle.dumps(tree)).subtree(0, tree.n_clusters + 1)
     assert loaded.parameters == part.parameters
     assert loaded.problem is None
+    tree.save(tmp_path / "tree.reliac", data=True)
+    kept = reliac.load(tmp_path / "tree.reliac").subtree(0, tree.n_clusters + 1)
+    assert np.array_equal(kept.kept.rows, X[rows])
+    assert kept.fingerprint == part.fingerprint
     single = reliac.cluster(X, "single").subtree(1, 4)
     assert len(single.spanning_tree().pairs) == single.n_objects - 1
     np.testing.assert_allclose(

@@ -6,30 +6,24 @@ import math
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..api import cluster, warmup
+from ..api import warmup
 from ..errors import Interrupted, explain
 from ..evaluate import compare_strategies
 from ..files import delimited
-from ..input.condensed import count_objects
-from ..input.metrics import allows_gaps
-from ..input.numbers import Names
 from ..input.options import check_count
-from ..run.progress import JSON
-from ..tree.clustertree import ClusterTree
-from ..tree.exports import warn_if_repeated
+from ..questions.scores import rows_of_table
 from ..tree.levels import level_rows
 from ..tree.outliers import BEST, BEST_CRITERION, read_score
-from ..tree.storage import holds_tree, read_tree
-from .columns import Choices, Table
+from ..tree.storage import read_tree
+from .choosing import check_options_of_choice, choose_number, plot_choice
 from .cutting import check_cut, check_options_of_cut, cut_labels
-from .graphs import check_edges, cluster_asked_edges, cluster_in_database, in_database
-from .options import CONSTRAINTS, OF_A_CUT, OF_A_RUN, Asked
+from .making import make_tree, read_asked, run_options
+from .options import CONSTRAINTS, OF_A_CUT, Asked
 from .outputs import (
     FORMATS,
     OUTLIER_COLUMNS,
@@ -44,18 +38,8 @@ from .outputs import (
     tie_at_cut,
     write_output,
 )
-from .reading import called, extension, opened, read_stream, read_table
+from .reading import called, opened
 from .terminal import ROWS_DRAWN, aligned, is_terminal, say, shortened, show_table
-
-SAVED_TREES = (".reliac", ".json")
-
-
-class Result(NamedTuple):
-    """A tree, and the known classes of its objects where the file has them."""
-
-    tree: ClusterTree
-    classes: Names | None
-
 
 # --- commands ---
 
@@ -70,7 +54,7 @@ def run_cluster(asked: Asked) -> int:
     if form is FORMATS["labels"] and len(asked.counts) > 1:
         how["titles"] = [f"clusters_{count}" for count in asked.counts]
     try:
-        tree, classes = _make_tree(asked)
+        tree, classes = make_tree(asked)
     except Interrupted as stopped:
         return _save_partial(stopped, asked, form)
     if asked.clusters is None and classes is not None and not asked.given(OF_A_CUT):
@@ -102,7 +86,7 @@ def run_cluster(asked: Asked) -> int:
 def run_levels(asked: Asked) -> int:
     """Show every level."""
     form = asked_table(asked)
-    rows = [["" if cell is None else cell for cell in row] for row in level_rows(_make_tree(asked).tree)]
+    rows = [["" if cell is None else cell for cell in row] for row in level_rows(make_tree(asked).tree)]
     return _show(asked, form, ("level", "clusters", "joins", "smallest distance", "largest distance"), rows)
 
 
@@ -114,7 +98,7 @@ def run_outliers(asked: Asked) -> int:
     by = BEST if asked.by is None else asked.by
     read_score(by)  # a mistake is told before the work begins
     default = {} if asked.criterion else {"criterion": BEST_CRITERION}
-    rows = outlier_rows(_make_tree(asked, **default).tree, by)
+    rows = outlier_rows(make_tree(asked, **default).tree, by)
     tie = tie_at_cut(rows, asked.top)
     if tie:
         say(tie)
@@ -124,7 +108,7 @@ def run_outliers(asked: Asked) -> int:
 def run_mst(asked: Asked) -> int:
     """Write the edges of a minimum spanning tree."""
     form = asked_table(asked, default="csv")
-    tree = _make_tree(asked, criterion="single").tree
+    tree = make_tree(asked, criterion="single").tree
     edges = tree.spanning_tree()
     ends = tree.object_names[edges.pairs]
     columns = (ends[:, 0], ends[:, 1], edges.weights, edges.levels)
@@ -136,12 +120,12 @@ def run_compare(asked: Asked) -> int:
     """Compare the standard strategy, the reliable one and any between."""
     form = asked_table(asked)
     with opened(asked.file) as stream:
-        table = _read(asked, stream)
+        table = read_asked(asked, stream)
     rows = compare_strategies(
         table.numbers,
         table.labels,
         weights=table.weights,
-        **_run_options(asked),
+        **run_options(asked),
     )
     columns = ["strategy", "levels", "seconds"]
     cells: list[list[Any]] = [[row.name, row.n_levels, round(row.seconds, 3)] for row in rows]
@@ -149,11 +133,27 @@ def run_compare(asked: Asked) -> int:
         columns += ["AMI", "ARI", "V"]
         cells = [[*line, *map(_rounded, (row.ami, row.ari, row.v))] for line, row in zip(cells, rows, strict=True)]
     if rows[0].sizes:
-        columns += ["agreement", "cluster sizes"]
-        cells = [[*c, _rounded(r.agreement), shortened(r.sizes)] for c, r in zip(cells, rows, strict=True)]
+        columns += ["silhouette", "CH", "DB", "agreement", "cluster sizes"]
+        for line, row in zip(cells, rows, strict=True):
+            line += map(_rounded, (row.silhouette, row.calinski_harabasz, row.davies_bouldin, row.agreement))
+            line.append(shortened(row.sizes))
     else:
         say("--clusters K, or --label-column C, also compares the clusters")
     return _show(asked, form, columns, cells)
+
+
+def run_choose(asked: Asked) -> int:
+    """Show the scores of many numbers of clusters, and tell which one they speak for."""
+    form = asked_table(asked)
+    check_options_of_choice(asked)
+    found = choose_number(asked, make_tree(asked).tree)
+    if asked.plot:
+        write_output(picture(lambda: plot_choice(found), asked.plot), asked.plot)
+    status = _show(asked, form, *rows_of_table(found.table))
+    for name, note in found.table.notes.items():
+        say(f"{name}: {note}")
+    say(repr(found), prefix="")
+    return status
 
 
 def run_info(asked: Asked) -> int:
@@ -233,125 +233,13 @@ COMMANDS: dict[str, Callable[[Asked], int]] = {
     "outliers": run_outliers,
     "mst": run_mst,
     "compare": run_compare,
+    "choose": run_choose,
     "info": run_info,
     "demo": run_demo,
     "reproduce": run_reproduce,
     "warmup": run_warmup,
     "completion": run_completion,
 }
-
-
-# --- from a file to a tree ---
-
-
-def _make_tree(asked: Asked, **fixed: Any) -> Result:
-    """Read FILE and cluster it, or load the tree that it holds."""
-    check_edges(asked)
-    options = _run_options(asked) | fixed
-    if in_database(asked):
-        result = Result(cluster_in_database(asked, options), None)
-    else:
-        result = _read_and_cluster(asked, options)
-    if asked.verbose:
-        say(repr(result.tree), prefix="")
-    return result
-
-
-def _read_and_cluster(asked: Asked, options: dict[str, Any]) -> Result:
-    table = None
-    with opened(asked.file) as stream:
-        if extension(asked.file) in SAVED_TREES or (asked.format is None and holds_tree(stream)):
-            _check_no_run(asked)
-            result = Result(read_tree(stream.read(), called(asked.file)).tree, None)
-        elif asked.edges is not None:
-            tree, listed = cluster_asked_edges(asked, stream, options)
-            result = Result(tree, None if listed is None else listed.labels)
-        else:
-            table = _read(asked, stream)
-    if table is not None:
-        n = table.numbers.shape[0] if table.numbers.ndim == 2 else count_objects(table.numbers.size) or 0
-        check_cut(asked, n, asked.stop_clusters or 1, max(n - 1, 0))
-        usual = {"criterion": "average"} if asked.neighbors is not None else {}
-        read = {"metric": asked.metric} if asked.metric else {}  # the file may have said what it holds
-        tree = cluster(table.numbers, weights=table.weights, names=table.names, **usual | options | read)
-        result = Result(tree, table.labels)
-    return result
-
-
-def _check_no_run(asked: Asked) -> None:
-    """Refuse options of a run where there is a tree already."""
-    useless = [asked.typed(option) for option in asked.given(OF_A_RUN)]
-    if useless:
-        raise ValueError(
-            explain(
-                f"{', '.join(useless)} with the saved tree {called(asked.file)}",
-                "options that cut or write the tree",
-                "leave them out, or start from the data again",
-            )
-        )
-
-
-def _read(asked: Asked, stream: BinaryIO) -> Table:
-    """Read the table that the user speaks of."""
-    metric = str(asked.metric).lower()
-    distances = metric == "precomputed"
-    if asked.standardize and (distances or allows_gaps(metric)):
-        given = "--standardize with " + ("distances" if distances else f"--metric {metric}")
-        raise ValueError(explain(given, "--standardize with vectors", "leave out one of the two"))
-    choices = Choices(
-        header=asked.header,
-        name_column=asked.name_column,
-        label_column=asked.label_column,
-        weights_column=asked.weights_column,
-        skip_columns=asked.skip_column or (),
-        distances=distances,
-        gaps=allows_gaps(metric),
-        mixed=metric == "gower",
-    )
-    table = read_stream(stream, asked.file, asked.format, choices)
-    if table.are_distances and not distances:
-        _take_as_distances(asked)
-    warn_if_repeated(table.names)
-    return replace(table, numbers=standardized(table.numbers)) if asked.standardize else table
-
-
-def _take_as_distances(asked: Asked) -> None:
-    """Set the metric where the format of the file says that it holds distances."""
-    if asked.metric or asked.standardize:
-        said = f"--metric {asked.metric}" if asked.metric else "--standardize"
-        given = f"{said} with {called(asked.file)}, which holds distances"
-        raise ValueError(explain(given, "--metric precomputed, or nothing", "leave it out"))
-    asked.metric = "precomputed"
-
-
-def standardized(numbers: Any) -> Any:
-    """Scale every column to mean 0 and standard deviation 1; a constant column becomes 0."""
-    plain = isinstance(numbers, np.ndarray) and numbers.ndim == 2 and numbers.dtype.kind in "fiub"
-    if not plain or not numbers.size:
-        held = f"type {numbers.dtype}" if hasattr(numbers, "dtype") else f"type {type(numbers).__name__}"
-        given = f"--standardize with a table of shape {numbers.shape} and {held}"
-        raise ValueError(explain(given, "a table of numbers, with rows and columns", "leave --standardize out"))
-    with np.errstate(over="ignore", invalid="ignore"):
-        centred = numbers - numbers.mean(axis=0, dtype=np.float64)
-        deviation = centred.std(axis=0)
-        scaled = centred / np.where(deviation > 0, deviation, 1.0)
-    if not np.isfinite(scaled).all() or not np.isfinite(deviation).all():
-        column = int(np.argmax(~np.isfinite(deviation)))
-        given = f"--standardize: the squares of column {column + 1} overflow"
-        raise ValueError(explain(given, "numbers whose squares are numbers", "divide that column by a constant"))
-    return scaled
-
-
-def _run_options(asked: Asked) -> dict[str, Any]:
-    """Return what the user asked for, by the names that cluster() has for it."""
-    shown: dict[str, Any] = {"progress": True} if asked.progress or is_terminal(sys.stderr) else {}
-    if asked.progress == JSON:
-        shown = {"progress": JSON}
-    arguments = asked.arguments()
-    for name in ("must_link", "cannot_link"):
-        if name in arguments:
-            arguments[name] = read_table(arguments[name], None, Choices(form="pairs", header=False)).numbers
-    return arguments | shown
 
 
 # --- from a tree to a file ---

@@ -12,7 +12,8 @@ from reliac import __version__
 
 from ..errors import FOREIGN_OPTIONS, Message, explain, unknown_name
 from . import options, text
-from .options import Argument, Asked, Section, flags
+from .kinds import Argument, Section, flags
+from .options import Asked
 
 PROGRAM = "reliac"
 
@@ -134,6 +135,7 @@ def _commands() -> list[_Command]:
         _Command("outliers", "objects by their outlier score", text.OUTLIERS, *scored, as_text, options.OUTLIERS),
         _Command("mst", "edges of a minimum spanning tree, with their levels", text.MST, *edges),
         _Command("compare", "the standard strategy against the reliable one", text.COMPARE, *compared),
+        _Command("choose", "how many clusters: scores of many numbers", text.CHOOSE, *whole, options.NUMBERS, as_text),
         _Command("info", "what a saved tree holds", text.INFO, options.TREE),
         _Command("demo", "a short tour with the Iris data", text.DEMO, None, options.DEMO),
         _Command("reproduce", reproduce, text.REPRODUCE, None, options.REPRODUCE),

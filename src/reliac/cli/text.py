@@ -74,7 +74,19 @@ COMPARE = """examples:
   reliac compare iris.csv --label-column species
   reliac compare data.csv --clusters 5 --alpha 0 --alpha 0.5 --alpha 1 --criterion centroid
 
-agreement is the adjusted Rand index between a strategy's clusters and those of the standard strategy."""
+agreement is the adjusted Rand index between a strategy's clusters and those of the standard strategy. silhouette, CH
+(Calinski-Harabasz: large is good) and DB (Davies-Bouldin: small is good) need no classes; see reliac choose --help."""
+
+CHOOSE = """Scores the cuts into many numbers of clusters at once: sums of squares within and between clusters,
+Calinski-Harabasz (large is good), Davies-Bouldin (small is good), silhouettes (large is good), the distance of the next
+join and the gap before it, and how many levels clusters live. Standard error tells which number most of them speak
+for, the next best, and how far they disagree.
+
+examples:
+  reliac choose data.csv
+  reliac choose data.csv --most 50 --plot scores.png --out scores.csv
+  reliac choose data.csv --criterion average --repeats 20
+  reliac choose tree.reliac                      a saved tree has gaps and levels, and no data for the others"""
 
 INFO = """examples:
   reliac info tree.reliac

@@ -17,6 +17,7 @@ from ..run.history import history_of
 from ..tree.building import LINK, make_links
 from ..tree.clustertree import ClusterTree
 from ..tree.cuts import Cut, labels_of_links, one_cut
+from ..tree.keeping import held_objects
 from ..tree.walks import at_or_below, group_tops, parents
 
 #: One step of a path: a link, and the node that it makes.
@@ -27,11 +28,13 @@ def subtree(tree: ClusterTree, cluster: Any, cut: Cut, by: str) -> ClusterTree:
     """Return the tree of one cluster; see :meth:`reliac.ClusterTree.subtree`."""
     labels = labels_of_links(tree, one_cut(tree, cut, by))
     objects = np.flatnonzero(labels == _check_cluster(cluster, labels))
-    problem = tree.problem
-    if problem is not None and isinstance(problem.objects, Distances):
-        size = problem.objects.matrix.nbytes * len(objects) ** 2 // tree.n_objects**2
+    held = held_objects(tree)
+    if isinstance(held, Distances):
+        size = held.matrix.nbytes * len(objects) ** 2 // tree.n_objects**2
         check_memory(size, f"A copy of the distances of {len(objects)} objects", "take a smaller cluster")
-    part = None if problem is None else problem.subset(objects, Stop())
+    problem = None if tree.problem is None else tree.problem.subset(objects, Stop())
+    kept = None if tree.kept is None else tree.kept.subset(objects)
+    data = kept if problem is None else problem.objects
     level, links, pairs = history_of(tree, objects).whole()
     return replace(
         tree,
@@ -43,8 +46,9 @@ def subtree(tree: ClusterTree, cluster: Any, cut: Cut, by: str) -> ClusterTree:
         object_pairs=None if tree.object_pairs is None else pairs,
         parameters=_parameters(tree, objects),
         reason=f"a cluster of a tree of {tree.n_objects} objects",
-        fingerprint="" if part is None else part.objects.data_fingerprint(),
-        problem=part,
+        fingerprint="" if data is None else data.data_fingerprint(),
+        problem=problem,
+        kept=kept,
     )
 
 

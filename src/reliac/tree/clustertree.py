@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import asking, asking_cuts, asking_order, asking_typical, cuts, exports, levels, outliers, walks
+from . import asking, asking_cuts, asking_order, asking_scores, asking_typical, cuts, exports, levels, outliers, walks
 from .building import check_invariants
 from .levels import SpanningTree
 
@@ -283,6 +283,9 @@ class ClusterTree:
     medoids = asking_typical.medoids
     exemplars = asking_typical.exemplars
     summary = asking_typical.summary
+    scores = asking_scores.scores
+    stability = asking_scores.stability
+    suggest = asking_scores.suggest
 
     # --- other forms ---
 
@@ -356,3 +359,5 @@ class ClusterTree:
         from ..plots.levels import plot_levels
 
         return plot_levels(self, axes)
+
+    plot_scores = asking_scores.plot_scores
