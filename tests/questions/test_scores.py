@@ -287,13 +287,17 @@ def test_disagreement_is_told_in_words():
     assert found.doubts == "The scores disagree: distance gap for 2 and Davies-Bouldin for 5."
     assert found.runner_up in (2, 5)
     found = suggestion(table_of(silhouette=2, calinski_harabasz=3, davies_bouldin=4, gap=5))
-    assert "No two scores agree" in found.doubts
+    pairs = "silhouette for 2, Calinski-Harabasz for 3, Davies-Bouldin for 4 and distance gap for 5"
+    assert f"No two scores agree ({pairs})" in found.doubts
     assert "take no number for granted" in found.doubts
     found = suggestion(table_of(gap=5))
     assert found.n_clusters == 5
     assert "no other score was computed" in found.reason
     assert "It is the largest number that was scored" in found.doubts
     assert suggestion(table_of()) is None
+    only = reliac.cluster(blobs(1)).suggest(n_clusters=[3])
+    assert (only.n_clusters, only.runner_up) == (3, None)
+    assert only.reason == "No other number of clusters was scored."
 
 
 def test_noise_is_called_clusters_that_overlap():
@@ -337,6 +341,7 @@ def test_scores_are_drawn_with_their_best_numbers():
         (lambda tree, X: tree.scores(X, []), "n_clusters is empty"),
         (lambda tree, X: tree.scores(X, "many"), "n_clusters='many' is no list"),
         (lambda tree, X: tree.scores(X, 2.5), "n_clusters=2.5 is no list"),
+        (lambda tree, X: tree.scores(range(2, 5)), r"range\(2, 5\) in place of X"),
         (lambda tree, X: tree.scores(X[:9]), "X has 9 rows for a tree of 60 objects"),
         (lambda tree, X: tree.scores(np.where(X[7, 1] == X, np.nan, X)), "row 7"),
         (lambda tree, X: tree.scores(X, silhouette="quick"), "Unknown way of silhouettes 'quick'"),

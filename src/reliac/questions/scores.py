@@ -199,6 +199,9 @@ def measured(tree: ClusterTree, X: Any = None, metric: Any = None) -> Measured:
             )
         no_rows = isinstance(objects, (Distances, Graph))
         return Measured(objects, "precomputed" if no_rows else _metric_of(tree, metric), tree.weights)
+    if isinstance(X, (range, numbers.Integral)):
+        given = f"{shown(X)} in place of X"
+        raise TypeError(explain(given, "X, then n_clusters", f"write n_clusters={shown(X)}"))
     measure = _metric_of(tree, metric)
     objects = make_objects(X, measure)
     if objects.n != tree.n_objects:

@@ -145,6 +145,8 @@ def _best_at(values: Any, ranks: Any, counts: list[int]) -> int:
 
 
 def _reason(best: int, votes: dict[str, int], counts: list[int]) -> str:
+    if len(counts) == 1:
+        return "No other number of clusters was scored."
     names = [VOTERS[name][0] for name, count in votes.items() if count == best]
     among = f"of {len(counts)} cuts into {min(counts)} to {max(counts)} clusters"
     if not names:
@@ -163,12 +165,12 @@ def _reason(best: int, votes: dict[str, int], counts: list[int]) -> str:
 def _doubts(best: int, votes: dict[str, int], table: ScoreTable) -> str:
     """Say which scores speak for other numbers, that the range may be too short, and that clusters overlap."""
     told = []
-    elsewhere = {count: [VOTERS[name][0] for name, at in votes.items() if at == count] for count in votes.values()}
-    others = [f"{_listed(names)} for {count}" for count, names in sorted(elsewhere.items()) if count != best]
-    if others and len(set(votes.values())) == len(votes) > 1:
-        told.append(f"No two scores agree ({_listed(others)}{_own(best, elsewhere)}): take no number for granted.")
-    elif others:
-        told.append(f"The scores disagree: {_listed(others)}.")
+    speakers = {at: [VOTERS[name][0] for name, count in votes.items() if count == at] for at in sorted(votes.values())}
+    said = {count: f"{_listed(names)} for {count}" for count, names in speakers.items()}
+    if len(said) == len(votes) > 1:
+        told.append(f"No two scores agree ({_listed(list(said.values()))}): take no number for granted.")
+    elif len(said) > 1 or best not in said:
+        told.append(f"The scores disagree: {_listed([words for count, words in said.items() if count != best])}.")
     if best == max(table.counts) > min(table.counts):
         told.append("It is the largest number that was scored: score more.")
     silhouettes = table.columns.get("silhouette") or table.columns.get("simplified_silhouette")
@@ -176,10 +178,6 @@ def _doubts(best: int, votes: dict[str, int], table: ScoreTable) -> str:
         value = silhouettes[table.counts.index(best)]
         told.append(f"A silhouette of {value:.2f} means clusters that overlap: there may be no natural number of them.")
     return " ".join(told)
-
-
-def _own(best: int, elsewhere: dict[int, list[str]]) -> str:
-    return f", {_listed(elsewhere[best])} for {best}" if best in elsewhere else ""
 
 
 def _listed(words: list[str]) -> str:
