@@ -14,7 +14,7 @@ import numpy as np
 from measure import machine, mixture, table, take_turns
 from peers import write_into
 from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import pdist
 from sklearn import metrics
 
 import reliac
@@ -29,35 +29,31 @@ def order(arguments: argparse.Namespace) -> Iterator[Row]:
     """Sums of distances between neighbouring leaves, and seconds, against SciPy's optimal_leaf_ordering."""
     for n in arguments.sizes:
         X = mixture(n, 16)
-        distances = pdist(X)
-        square = squareform(distances)
-        tree = reliac.cluster(X, "average")
-        tree.order_leaves(how="quick")  # loads compiled code
-        Z, orders = tree.linkage_matrix(), {}
+        tree, distances = reliac.cluster(X, "average"), pdist(X)
+        found: dict[str, np.ndarray] = {"leaf_order": tree.leaf_order}
 
-        def run(name: str, call: Callable[[], np.ndarray], orders: dict[str, np.ndarray] = orders) -> None:
-            orders[name] = call()
+        def peer(tree=tree, distances=distances, found=found) -> None:
+            found["SciPy"] = leaves_list(optimal_leaf_ordering(tree.linkage_matrix(), distances))
 
-        calls = {
-            "SciPy": lambda Z=Z, d=distances: leaves_list(optimal_leaf_ordering(Z, d)),
-            "optimal": lambda tree=tree: tree.order_leaves(how="optimal"),
-            "quick": lambda tree=tree: tree.order_leaves(how="quick"),
-        }
-        times = take_turns(*(lambda name=name, call=call: run(name, call) for name, call in calls.items()))
-        orders["leaf_order"] = tree.leaf_order
-        sums = {name: float(square[found[1:], found[:-1]].sum()) for name, found in orders.items()}
+        def ours(how: str, tree=tree, found=found) -> None:
+            found[how] = tree.order_leaves(how=how)
+
+        ours("quick")  # loads compiled code
+        times = take_turns(peer, lambda ours=ours: ours("optimal"), lambda ours=ours: ours("quick"))
+        sums = {name: length(X, leaves) for name, leaves in found.items()}
         shares = [f"{sums[name] / sums['optimal']:.4f}" for name in ("leaf_order", "SciPy", "quick")]
         yield [f"{n}", *shares, *(f"{seconds:.3g} s" for seconds in times)]
     for n in arguments.many:
         X = mixture(n, 16)
         tree = reliac.cluster(X, "ward")
         (seconds,) = take_turns(lambda tree=tree: tree.order_leaves(how="quick"))
-        first, last = tree.order_leaves(how="quick"), tree.leaf_order
-        share = (
-            np.linalg.norm(np.diff(X[last], axis=0), axis=1).sum()
-            / np.linalg.norm(np.diff(X[first], axis=0), axis=1).sum()
-        )
-        yield [f"{n}", f"{share:.4f} of quick", "", "", "", "", f"{seconds:.3g} s"]
+        share = length(X, tree.leaf_order) / length(X, tree.order_leaves(how="quick"))
+        yield [f"{n}, ward", f"{share:.4f} of quick", "", "", "", "", f"{seconds:.3g} s"]
+
+
+def length(X: np.ndarray, leaves: np.ndarray) -> float:
+    """The sum of the distances between neighbouring leaves."""
+    return float(np.linalg.norm(np.diff(X[leaves], axis=0), axis=1).sum())
 
 
 # --- how many clusters ---
