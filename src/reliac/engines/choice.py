@@ -29,7 +29,7 @@ ENGINES: dict[str, tuple[str, str]] = {
     "dense": ("reliac.engines.dense.engine", "DenseEngine"),
     "spanning": ("reliac.engines.spanning.engine", "SpanningEngine"),
     "graph": ("reliac.engines.graph.engine", "GraphEngine"),
-    "gpu": ("reliac.engines.gpu.engine", "GpuEngine"),
+    "gpu": ("reliac.engines.gpu.entry", "GpuEntry"),
 }
 
 #: Up to so many objects NumPy and SciPy are done before compiled code is loaded, which takes half a second.

@@ -107,7 +107,7 @@ class GpuEngine(VectorsEngine):
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels: from the first on on the device, if it can; then by the lists on the CPU."""
-        with on_device():
+        with on_device(VectorsEngine.name):
             if self._can_begin_on_device(level):
                 yield from self._levels_on_device()
                 level = int(self.work.counters[LEVEL])

@@ -11,13 +11,13 @@ from .device import torch
 
 
 @contextmanager
-def on_device() -> Iterator[None]:
-    """Turn what torch raises into what a run can go on from, or keeps its levels after."""
+def on_device(heir: str = "vectors") -> Iterator[None]:
+    """Turn what torch raises into what a run can go on from, or keeps its levels after. ``heir``: who goes on."""
     try:
         yield
     except torch().OutOfMemoryError:
         torch().cuda.empty_cache()
-        raise NoRoom("vectors", "the device ran out of memory") from None
+        raise NoRoom(heir, "the device ran out of memory") from None
     except RuntimeError as error:
         if "CUDA" not in str(error) and "HIP" not in str(error):
             raise
@@ -25,7 +25,7 @@ def on_device() -> Iterator[None]:
             explain(
                 f"The device failed ({str(error).splitlines()[0]:.200})",
                 "a device that answers until the run is done",
-                "go on with engine='vectors': the levels done are in the error's tree, and in the checkpoint if there "
-                "is one",
+                f"go on with engine={heir!r}: the levels done are in the error's tree, and in the checkpoint if there is "
+                "one",
             )
         ) from error

@@ -102,16 +102,17 @@ def _products(a, rows_x, centres, halves, rows, chunk, columns, k, WIDTH: tl.con
 
 @triton.jit(do_not_specialize=["room"])
 def sift(
-    rows_x, centres, extra, inverse, tau, halves, square, inverse_y, item_block, item_chunk, start, tiles, count, out,
-    room, keep, constant,
-    WIDTH: tl.constexpr, STEP: tl.constexpr, WEIGHTED: tl.constexpr, SMALLEST: tl.constexpr,
+    rows_x, centres, extra, inverse, tau, halves, square, inverse_y, group, group_y, item_block, item_chunk, start,
+    tiles, count, out, room, keep, constant,
+    WIDTH: tl.constexpr, STEP: tl.constexpr, WEIGHTED: tl.constexpr, SMALLEST: tl.constexpr, GROUPED: tl.constexpr,
     BLOCK: tl.constexpr, TILE: tl.constexpr, CLASSES: tl.constexpr,
 ):  # fmt: skip
     """Compare one block of rows with some tiles of one chunk of columns, both centred at the chunk.
 
     v = keep |y|^2 + extra_y - 2 x y [- tau / w_y]. Classes of columns with a v below the row's limit are noted in
     ``out`` (rows, room), their numbers counted in ``count``. SMALLEST: the smallest value of each class over all tiles
-    of the chunk is written instead. Cost: a product of halves, and a comparison for each number.
+    of the chunk is written instead; GROUPED: the smallest value of all columns of the chunk that are in another group
+    than the row. Cost: a product of halves, and a comparison for each number.
     """
     item = tl.program_id(0)
     chunk = tl.load(item_chunk + item)
@@ -127,6 +128,8 @@ def sift(
     reach = tl.load(tau + rows)
     mine = tl.load(inverse + rows)
     limit = (reach * mine if WEIGHTED else reach) - own + constant
+    if GROUPED:
+        own_group = tl.load(group + rows)
     classes = tl.arange(0, CLASSES)
     best = tl.full((BLOCK, CLASSES), float("inf"), tl.float32)
     for i in range(tl.load(start + item), tl.load(start + item + 1)):
@@ -142,6 +145,8 @@ def sift(
                 v = v - reach[:, None] * theirs[None, :]
         elif SMALLEST:
             v = v + own[:, None]
+        if GROUPED:
+            v = tl.where(own_group[:, None] == tl.load(group_y + columns)[None, :], float("inf"), v)
         least = tl.min(tl.reshape(v, (BLOCK, TILE // CLASSES, CLASSES)), axis=1)
         if SMALLEST:
             best = tl.minimum(best, least)
@@ -151,7 +156,9 @@ def sift(
             at = tl.atomic_add(counter, tl.full((BLOCK, CLASSES), 1, tl.int32), mask=hit, sem="relaxed")
             code = (tile * CLASSES + classes)[None, :] + tl.zeros((BLOCK, 1), tl.int32)
             tl.store(out + rows[:, None] * room + at, code, mask=hit & (at < room))
-    if SMALLEST:
+    if GROUPED:
+        tl.store(out + rows * room + chunk, tl.min(best, axis=1))
+    elif SMALLEST:
         at = chunk * CLASSES + classes
         tl.store(out + rows[:, None] * room + at[None, :], best)
 

@@ -108,6 +108,12 @@ class DeviceMoments:
             total = total + gap * gap
         return total
 
+    def shift(self) -> None:
+        """Move single rows, all alike, by what can be taken off each column without rounding."""
+        shift = _shift(self.sums)
+        if shift.any():
+            self.sums -= to_device(shift, self.device)
+
     def put(self, slots: NDArray[np.int64], host: Moments) -> None:
         """Copy the moments of some slots from the host."""
         at = to_device(slots, self.device)
@@ -146,9 +152,7 @@ def fresh_moments(problem: Problem, device: Any, threads: int) -> tuple[DeviceMo
     rows = rows_of(problem.objects)
     rows = rows.toarray() if is_sparse(rows) else rows
     moments, object_of = single_rows(rows, squares_of(problem.metric), device, threads, kind_of_moments(problem))
-    shift = _shift(moments.sums)
-    if shift.any():
-        moments.sums -= to_device(shift, device)
+    moments.shift()
     return moments, object_of
 
 
@@ -156,8 +160,17 @@ def single_rows(
     rows: Any, form: Squares, device: Any, threads: int, like: Moments | None = None
 ) -> tuple[DeviceMoments, Any]:
     """Put rows on the device as clusters of one, near ones close together; return the row of every slot besides."""
-    n, d = rows.shape
-    vectors = to_device(_unit_rows(rows, threads) if form is Squares.UNIT else rows, device, threads)
+    return place_rows(to_device(compared_rows(rows, form, threads), device, threads), like)
+
+
+def compared_rows(rows: Any, form: Squares, threads: int) -> NDArray[Any]:
+    """Return the rows whose squared differences are compared, on the host."""
+    return _unit_rows(rows, threads) if form is Squares.UNIT else rows
+
+
+def place_rows(vectors: Any, like: Moments | None = None) -> tuple[DeviceMoments, Any]:
+    """Make clusters of one of rows that are on the device, as :func:`single_rows` does."""
+    (n, d), device = vectors.shape, vectors.device
     row_of = order_by_cells(vectors)
     sums = torch().zeros(n, -(-d // 4) * 4, dtype=torch().float64, device=device)
     for at in range(0, n, ROWS):

@@ -38,14 +38,30 @@ class PlainSearch:
             parts = [self._nearest(own[at : at + step], k) for at in range(0, len(own), step)]
         return Candidates(*(torch().cat(part) for part in zip(*parts, strict=True)))
 
-    def _nearest(self, own: Any, k: int) -> Candidates:
-        columns, m = self.columns, len(own)
+    def outside(self, own: Any, group: Any, tau: Any) -> Any:
+        """Return for some columns how far, at least, all columns of other groups are. ``tau`` is not needed here."""
+        del tau
+        theirs = torch().nn.functional.pad(group, (0, len(self.rows) - len(group)), value=-1)
+        step, parts = max(1, BLOCK // len(self.rows)), []
+        with exact_products():
+            for some in own.split(step):
+                bound = self._bounds(some).masked_fill_(group[some, None] == theirs[None, :], torch().inf)
+                parts.append(bound.amin(1))
+        return torch().cat(parts) * (self.columns.factor * (1 - 1e-6))
+
+    def _bounds(self, own: Any) -> Any:
+        """Return lower bounds of the squared distances of some columns to all; infinite to themselves."""
         bound = torch().addmm(self.square[None, :], self.rows[own], self.rows.T, alpha=-2 * (1 - STRETCH))
         bound += self.square[own, None]
-        bound[torch().arange(m, device=own.device), own] = torch().inf
+        bound[torch().arange(len(own), device=own.device), own] = torch().inf
         bound.clamp_(min=0)
-        if columns.weighted:
+        if self.columns.weighted:
             bound /= self.inverse[own, None] + self.inverse[None, :]
+        return bound
+
+    def _nearest(self, own: Any, k: int) -> Candidates:
+        columns, m = self.columns, len(own)
+        bound = self._bounds(own)
         group = bound.view(m, -1, GROUP)
         groups = min(k + 1, group.shape[1])
         chosen = group.amin(2).topk(groups, dim=1, largest=False).indices

@@ -107,9 +107,8 @@ class SiftSearch:
     def nearest(self, own: Any, k: int) -> Candidates:
         """Return for some columns those that may be their k nearest, and how far all others are at least."""
         wanted = WANTED * (k + 1)
-        batch = max(FEW_ROWS, min(ROWS, MARKS // self.all.tiles, PLACES // wanted))
         parts = []
-        for some in own.split(batch):
+        for some in own.split(self._batch(wanted)):
             part, tau = self._within(some, self._thresholds(some, wanted), k, ROOM * wanted, ROOM_KEPT * wanted)
             parts.append(part)
             again = (~part.sure).nonzero()[:, 0]
@@ -124,6 +123,34 @@ class SiftSearch:
                 again = again[~more.sure]
         return Candidates(*(torch().cat(part) for part in zip(*parts, strict=True)))
 
+    def outside(self, own: Any, group: Any, tau: Any) -> Any:
+        """Return for some columns how far, at least, all columns of other groups are; no more than about ``tau``.
+
+        ``group`` (N,), of all columns; rows of one group should be close together in ``own``.
+        """
+        every, parts = self.all, []
+        theirs = torch().nn.functional.pad(group.int(), (0, len(every.rows) - self.n), value=-1)
+        batch = self._batch(every.chunks)
+        for some, limit in zip(own.split(batch), tau.split(batch), strict=True):
+            rows = self._rows(some)
+            reach = torch().nn.functional.pad(limit, (0, len(rows[0]) - len(some)), value=1e-30) * (1 + STRETCH)
+            groups = theirs[rows[0]], theirs
+            items = self._needed(rows, reach, groups) if self.skip else every.all_items(len(rows[0]) // BLOCK)
+            out = torch().full((len(rows[0]), every.chunks), torch().inf, device=own.device)
+            self._run(every, items, rows, reach, out, out, True, 0.0, groups)
+            least = ((out[: len(some)].amin(1) - self._constant) * (1 - STRETCH)).clamp(min=0)
+            parts.append(torch().minimum(least, limit * (1 - 1e-5)))
+        return torch().cat(parts) * (self.columns.factor * (1 - 1e-6))
+
+    def _batch(self, places: int) -> int:
+        """Return how many rows are searched at a time, given how many places each of them needs."""
+        return max(FEW_ROWS, min(ROWS, MARKS // self.all.tiles, PLACES // places))
+
+    @property
+    def _constant(self) -> float:
+        """What products of halves may add to a squared distance besides a share of it."""
+        return float(self.columns.slack + self.width * 2.0**-28 + 1e-7)
+
     def _rows(self, own: Any) -> tuple[Any, Any, Any, Any]:
         """Return some columns as rows, padded to whole blocks: who they are, rows, extra and inverse weights."""
         padding = -len(own) % BLOCK
@@ -131,15 +158,27 @@ class SiftSearch:
         return padded, self.all.rows[padded], self.all.extra[padded], self.all.inverse[padded]
 
     def _run(
-        self, packed: _Packed, items: Any, rows: Any, tau: Any, count: Any, out: Any, smallest: bool, constant: float
+        self,
+        packed: _Packed,
+        items: Any,
+        rows: Any,
+        tau: Any,
+        count: Any,
+        out: Any,
+        smallest: bool,
+        constant: float,
+        groups: tuple[Any, Any] | None = None,
     ) -> None:
         _, x, extra, inverse = rows
+        guess = smallest and groups is None
         if len(items[0]):
             sift[(len(items[0]),)](
-                x, packed.centres, extra, inverse, tau, packed.halves, packed.middle if smallest else packed.low,
-                packed.inverse, *items, count, out, out.shape[1], 1.0 if smallest else 1 - packed.delta, constant,
+                x, packed.centres, extra, inverse, tau, packed.halves, packed.middle if guess else packed.low,
+                packed.inverse, *(groups or (count, count)), *items, count, out, out.shape[1],
+                1.0 if guess else 1 - packed.delta, constant,
                 WIDTH=self.width, STEP=self.step, WEIGHTED=self.columns.weighted, SMALLEST=smallest,
-                BLOCK=BLOCK, TILE=TILE, CLASSES=CLASSES_OF_SAMPLE if smallest else CLASSES, num_warps=4, num_stages=2,
+                GROUPED=groups is not None, BLOCK=BLOCK, TILE=TILE, CLASSES=CLASSES_OF_SAMPLE if guess else CLASSES,
+                num_warps=4, num_stages=2,
             )  # fmt: skip
 
     def _thresholds(self, own: Any, wanted: int) -> Any:
@@ -164,8 +203,7 @@ class SiftSearch:
         items = self._needed(rows, reach) if self.skip else every.all_items(blocks)
         count = torch().zeros(len(padded), dtype=torch().int32, device=device)
         codes = torch().empty(len(padded), room, dtype=torch().int32, device=device)
-        constant = columns.slack + self.width * 2.0**-28 + 1e-7
-        self._run(every, items, rows, reach, count, codes, False, constant)
+        self._run(every, items, rows, reach, count, codes, False, self._constant)
         values = torch().full((m, room_kept), torch().inf, device=device)
         places = torch().full((m, room_kept), -1, dtype=torch().int32, device=device)
         kept = torch().empty(m, dtype=torch().int32, device=device)
@@ -180,8 +218,11 @@ class SiftSearch:
         chosen = places.gather(1, at[:, :k]).long()
         return Candidates(chosen, left * (columns.factor * (1 - 1e-6)), sure), left
 
-    def _needed(self, rows: Any, reach: Any) -> tuple[Any, Any, Any, Any]:
-        """Return the work that is left when tiles too far away are skipped; look whether that is worth it."""
+    def _needed(self, rows: Any, reach: Any, groups: tuple[Any, Any] | None = None) -> tuple[Any, Any, Any, Any]:
+        """Return the work that is left when tiles too far away are skipped; look whether that is worth it.
+
+        ``groups``: of rows and columns; tiles of the one group that all rows of a block are in are skipped, too.
+        """
         padded, x, extra, inverse = rows
         every, blocks = self.all, len(padded) // BLOCK
         marks = torch().empty(blocks, every.tiles, dtype=torch().int8, device=x.device)
@@ -191,6 +232,16 @@ class SiftSearch:
             self.columns.absolute, WIDTH=self.width, STEP=min(32, self.width), WEIGHTED=self.columns.weighted,
             BLOCK=BLOCK, SOME=64, num_warps=8, num_stages=2,
         )  # fmt: skip
+        if groups is not None:
+            marks &= (_common(groups[0], -2)[:, None] != _common(groups[1][: every.tiles * TILE], -1)[None, :]).to(
+                torch().int8
+            )
         items = every.needed_items(marks)
         self.skip = len(items[3]) < USELESS * blocks * every.tiles
         return items
+
+
+def _common(group: Any, several: int) -> Any:
+    """Return for every block of rows, or tile of columns, the group that all are in; if there are several, that."""
+    each = group.view(-1, BLOCK)
+    return torch().where(each.amin(1) == each.amax(1), each[:, 0], several)

@@ -10,6 +10,7 @@ Rows that repeat are taken out first: k twins have k(k-1)/2 links of distance 0,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -51,11 +52,7 @@ def spanning_edges(problem: Problem, threads: int, findings: Findings) -> tuple[
     """
     if isinstance(problem.objects, Graph):  # nothing to find: the replay drops what is in no spanning tree
         return edges_of_graph(problem.objects), None
-    known = findings.noted()
-    if known is None:
-        known = _search_edges(problem, threads, findings)
-        findings.note(*known)
-    return known
+    return findings.all_edges(lambda: _search_edges(problem, threads, findings))
 
 
 def _search_edges(problem: Problem, threads: int, findings: Findings) -> tuple[Edges, Twins | None]:
@@ -66,15 +63,29 @@ def _search_edges(problem: Problem, threads: int, findings: Findings) -> tuple[E
         return edges_of_matrix(problem.base_distances(), n)
     by_direction = squares_of(metric) is Squares.UNIT
     vectors = unit_rows(objects.rows) if by_direction else objects.rows
-    first = find_twins(vectors)
-    own = np.flatnonzero(first == np.arange(n)) if first is not None else np.arange(n)
-    rows = vectors[own] if first is not None else vectors
-    twins = Twins(first, 0.0) if first is not None else None
-    edges = edges_of_vectors(rows, threads, findings)
-    if twins is not None and (edges.weight == 0.0).any():
+
+    def search(own: NDArray[np.int64] | None) -> Edges:
+        return edges_of_vectors(vectors if own is None else vectors[own], threads, findings)
+
+    return edges_of_distinct_rows(find_twins(vectors), by_direction, search)
+
+
+def edges_of_distinct_rows(
+    first: NDArray[np.int64] | None, by_direction: bool, search: Callable[[NDArray[np.int64] | None], Edges]
+) -> tuple[Edges, Twins | None]:
+    """Return the edges of objects, given for each the first with an equal row; None if no row repeats.
+
+    ``search`` finds the edges of the rows with these numbers (None: of all), by squared distances.
+    """
+    own = np.flatnonzero(first == np.arange(len(first))) if first is not None else None
+    edges = search(own)
+    if by_direction:
+        edges = edges._replace(weight=0.5 * edges.weight)
+    if first is None or own is None:
+        return edges, None
+    if (edges.weight == 0.0).any():
         raise TooManyTies("different rows at distance 0, which squares of differences cannot tell from equal ones")
-    weight = 0.5 * edges.weight if by_direction else edges.weight
-    return edges._replace(i=own[edges.i], j=own[edges.j], weight=weight), twins
+    return edges._replace(i=own[edges.i], j=own[edges.j]), Twins(first, 0.0)
 
 
 def edges_of_vectors(rows: NDArray[Any], threads: int, findings: Findings) -> Edges:

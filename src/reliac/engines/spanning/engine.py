@@ -22,7 +22,7 @@ from ..compiled.loading import FEW, load
 from .edges import memory_of_edges, spanning_edges, star_edges
 from .few import find_few_edges
 from .findings import Findings
-from .forest import Edges, thin
+from .forest import Edges, Twins, thin
 from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
 
 #: Compiled code returns to Python after it has looked at so many edges: for progress and Ctrl-C.
@@ -95,14 +95,17 @@ class SpanningEngine:
             for _ in SpanningEngine(replace(few, alpha=alpha), 1).levels(0):
                 pass
 
+    def _find_edges(self) -> tuple[Edges, Twins | None]:
+        return spanning_edges(self.problem, self.threads, self.findings)
+
     def levels(self, level: int) -> Iterator[Batch]:
         """Find the edges, then replay the levels on them."""
         problem, stop = self.problem, self.problem.stop
         if self.n_clusters <= stop.n_clusters or level >= stop.max_level:
             return
-        load(self.name, "", self._run_few)
+        load(SpanningEngine.name, "", self._run_few)
         self._searched(0.0)
-        edges, twin = spanning_edges(problem, self.threads, self.findings)
+        edges, twin = self._find_edges()
         self._searched(1.0)
         leader = roots(self.leader)
         nest = make_nest(star_edges(edges, twin, leader), leader)

@@ -57,6 +57,14 @@ class Findings:
         if twins is not None:
             self.arrays |= {"twins": twins.first, "twins' distance": np.array(twins.distance)}
 
+    def all_edges(self, search: Callable[[], tuple[Edges, Twins | None]]) -> tuple[Edges, Twins | None]:
+        """Return the edges: those noted, or what a search finds."""
+        known = self.noted()
+        if known is None:
+            known = search()
+            self.note(*known)
+        return known
+
     def noted(self) -> tuple[Edges, Twins | None] | None:
         """Return the edges, if all of them were found."""
         if "copies" not in self.arrays:

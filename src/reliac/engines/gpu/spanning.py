@@ -1,0 +1,111 @@
+"""The spanning engine with a GPU: edges of minimum spanning trees are found there, levels replayed as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...algorithm.contract import Batch
+from ...errors import amount
+from ...input.metrics import Squares, squares_of
+from ...input.objects import Vectors
+from ...input.problem import Problem
+from ...machine import n_threads
+from ..lists.engine import SEARCH_LENGTH
+from ..spanning.edges import SMALL, by_tree, edges_of_distinct_rows, spanning_edges
+from ..spanning.engine import SpanningEngine
+from ..spanning.forest import Edges, Twins
+from .device import free_bytes, is_gpu, the_device, to_device, why_not
+from .engine import BYTES_AT_A_TIME, WORTH_STARTING
+from .failures import on_device
+from .moments import compared_rows
+from .points import place_points, twins_on_device
+from .rounds import Rounds
+
+#: Up to so many objects there is nothing to search: all pairs are compared on the CPU.
+FEW = SMALL
+
+#: Bytes on the device for each object besides its numbers.
+BYTES = 24 * SEARCH_LENGTH + 400
+
+
+class GpuSpanningEngine(SpanningEngine):
+    """Levels on the edges of all minimum spanning trees of vectors, which a GPU finds."""
+
+    name = "gpu"
+    costly_to_ask = True  # whether there is a device is known only once torch is imported
+
+    @staticmethod
+    def refuses(problem: Problem) -> str | None:
+        """Say what the spanning engine cannot do either, what is not compared by squares, or that there is no device."""
+        reason = SpanningEngine.refuses(problem)
+        if reason is None and not _by_squares(problem):
+            reason = "the single criterion on a device takes dense vectors with euclidean, sqeuclidean or cosine"
+        reason = reason or why_not()
+        if reason is not None:
+            return reason
+        needed, free = device_memory(problem), free_bytes(the_device())
+        return None if needed <= free else f"it needs {amount(needed)} of memory on the device, {amount(free)} are free"
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Tell whether the work is worth starting a device; in few dimensions a tree of boxes is better."""
+        if SpanningEngine.refuses(problem) or not _by_squares(problem):
+            return False
+        n, d = _shape(problem)
+        worth = n * n * d >= WORTH_STARTING * n_threads(None) and not by_tree(n, d)
+        return worth and why_not() is None and is_gpu(the_device())
+
+    @staticmethod
+    def memory(problem: Problem) -> int:
+        """Estimate what the host needs: rows of unit length, the forest and the replay."""
+        n, d = _shape(problem)
+        unit = 8 * d if squares_of(problem.metric) is Squares.UNIT else 0
+        return int(n * (unit + 700)) + (8 * n**2 if n <= FEW else 0)
+
+    def _find_edges(self) -> tuple[Edges, Twins | None]:
+        if self.problem.n_objects <= FEW:
+            return spanning_edges(self.problem, self.threads, self.findings)
+        return self.findings.all_edges(self._search)
+
+    def _search(self) -> tuple[Edges, Twins | None]:
+        rows = compared_rows(self.problem, self.threads)
+        vectors = to_device(rows, the_device(), self.threads)
+
+        def search(own: NDArray[np.int64] | None) -> Edges:
+            return edges_on_device(
+                vectors if own is None else vectors[to_device(own, vectors.device)], self.findings.tell
+            )
+
+        first = twins_on_device(rows, vectors)
+        return edges_of_distinct_rows(first, squares_of(self.problem.metric) is Squares.UNIT, search)
+
+    def levels(self, level: int) -> Iterator[Batch]:
+        """Find the edges on the device, then replay the levels on them."""
+        with on_device(SpanningEngine.name):
+            yield from super().levels(level)
+
+
+def edges_on_device(vectors: Any, tell: Any) -> Edges:
+    """Return all edges of all minimum spanning trees of distinct rows, by squared distances."""
+    return Rounds(*place_points(vectors), tell).edges()
+
+
+def device_memory(problem: Problem) -> int:
+    """Estimate what the device needs: rows in float64, float32 and halves, lists, and what is searched at a time."""
+    n, d = _shape(problem)
+    return int(n * (24 * d + BYTES) + min(BYTES_AT_A_TIME, 64 * n * d))
+
+
+def _by_squares(problem: Problem) -> bool:
+    objects = problem.objects
+    return isinstance(objects, Vectors) and not objects.sparse and bool(squares_of(problem.metric))
+
+
+def _shape(problem: Problem) -> tuple[int, int]:
+    assert isinstance(problem.objects, Vectors)
+    n, d = problem.objects.rows.shape
+    return int(n), int(d)
