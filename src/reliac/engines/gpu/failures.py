@@ -25,7 +25,7 @@ def on_device(heir: str = "vectors") -> Iterator[None]:
             explain(
                 f"The device failed ({str(error).splitlines()[0]:.200})",
                 "a device that answers until the run is done",
-                f"go on with engine={heir!r}: the levels done are in the error's tree, and in the checkpoint if there is "
-                "one",
+                f"go on with engine={heir!r}: the levels done are in the error's tree, and in the checkpoint if there "
+                "is one",
             )
         ) from error

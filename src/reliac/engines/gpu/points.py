@@ -1,4 +1,4 @@
-"""Single rows on the device: which of them are equal, and their squared distances with the bits of the spanning engine."""
+"""Single rows on the device: which are equal, and their distances with the bits of the spanning engine."""
 
 from __future__ import annotations
 

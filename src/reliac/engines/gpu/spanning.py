@@ -40,7 +40,7 @@ class GpuSpanningEngine(SpanningEngine):
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
-        """Say what the spanning engine cannot do either, what is not compared by squares, or that there is no device."""
+        """Say what the spanning engine cannot do either, what is not compared by squares, or why there is no device."""
         reason = SpanningEngine.refuses(problem)
         if reason is None and not _by_squares(problem):
             reason = "the single criterion on a device takes dense vectors with euclidean, sqeuclidean or cosine"
