@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .device import torch
@@ -24,7 +23,7 @@ class Leaving(NamedTuple):
 class OutsideSearch(Search):
     """Searches among all rows, each of which is in a component; rows are their own slots and places."""
 
-    def minima(self, rows: Any, component: Any, limit: Any, tell: Callable[[Any], None]) -> Any:
+    def minima(self, rows: Any, component: Any, limit: Any) -> Any:
         """Return for rows (m,) how far all rows of other components are, at least; known up to a bit above the limit.
 
         ``component`` (n,), ``limit`` (m,). Rows of one component should stand together.
@@ -33,8 +32,7 @@ class OutsideSearch(Search):
         for some, most in zip(rows.split(ROWS), limit.split(ROWS), strict=True):
             tau = (most / scale * (1 + 1e-4)).float().clamp(min=1e-30)
             found.append(packed.outside(some, component, tau).double() * (scale * (1 - 1e-6)))
-            tell(some)
-        self.skip = getattr(packed, "skip", self.skip)
+        self.skip = packed.skip
         return torch().cat(found)
 
     def within(self, rows: Any, component: Any, limit: Any) -> tuple[Leaving, Any]:
@@ -45,7 +43,7 @@ class OutsideSearch(Search):
         bound = self._bounds(rows)
         bound.masked_fill_(component[rows, None] == component[None, :], torch().inf)
         limit = torch().minimum(limit, self.moments.distances(rows, bound.argmin(1)))
-        at, other = (bound * (self._scale * (1 - 1e-9)) <= limit[:, None]).nonzero(as_tuple=True)
+        at, other = (bound <= limit[:, None] / (self._scale * (1 - 1e-9))).nonzero(as_tuple=True)
         distance = self.moments.distances(rows[at], other)
         return Leaving(rows[at], other, distance).where(distance <= limit[at]), limit
 

@@ -136,8 +136,7 @@ class Rounds:
         if len(rows) * len(self.radius) > FEW_PAIRS:
             rows = rows[self.component[rows].sort(stable=True).indices]
             limit = self.best[self.component[rows]]
-            least = self.search.minima(rows, self.component, limit, lambda some: None)
-            self.radius[rows] = torch().maximum(self.radius[rows], least)
+            self.radius[rows] = torch().maximum(self.radius[rows], self.search.minima(rows, self.component, limit))
             rows = self._unproven(rows)
         self._look(self._first_of(rows))
         self._look(rows)

@@ -130,7 +130,7 @@ class SiftSearch:
         """
         every, parts = self.all, []
         theirs = torch().nn.functional.pad(group.int(), (0, len(every.rows) - self.n), value=-1)
-        batch = self._batch(every.chunks)
+        batch = self._batch(-(-every.chunks // 8))
         for some, limit in zip(own.split(batch), tau.split(batch), strict=True):
             rows = self._rows(some)
             reach = torch().nn.functional.pad(limit, (0, len(rows[0]) - len(some)), value=1e-30) * (1 + STRETCH)

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from ...algorithm.contract import Batch
 from ...errors import amount
 from ...input.metrics import Squares, squares_of
-from ...input.objects import Vectors
+from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
-from ...machine import n_threads
 from ..lists.engine import SEARCH_LENGTH
-from ..spanning.edges import SMALL, by_tree, edges_of_distinct_rows, spanning_edges
+from ..spanning.edges import SMALL, by_tree, edges_of_distinct_rows, edges_of_vectors, spanning_edges
 from ..spanning.engine import SpanningEngine
 from ..spanning.forest import Edges, Twins
-from .device import free_bytes, is_gpu, the_device, to_device, why_not
-from .engine import BYTES_AT_A_TIME, WORTH_STARTING
+from .device import free_bytes, the_device, to_device, why_not, worth_starting
+from .engine import BYTES_AT_A_TIME
 from .failures import on_device
 from .moments import compared_rows
 from .points import place_points, twins_on_device
@@ -56,8 +55,7 @@ class GpuSpanningEngine(SpanningEngine):
         if SpanningEngine.refuses(problem) or not _by_squares(problem):
             return False
         n, d = _shape(problem)
-        worth = n * n * d >= WORTH_STARTING * n_threads(None) and not by_tree(n, d)
-        return worth and why_not() is None and is_gpu(the_device())
+        return not by_tree(n, d) and worth_starting(n * n * d)
 
     @staticmethod
     def memory(problem: Problem) -> int:
@@ -72,16 +70,19 @@ class GpuSpanningEngine(SpanningEngine):
         return self.findings.all_edges(self._search)
 
     def _search(self) -> tuple[Edges, Twins | None]:
-        rows = compared_rows(self.problem, self.threads)
+        form = squares_of(self.problem.metric)
+        rows = compared_rows(rows_of(self.problem.objects), form, self.threads)
         vectors = to_device(rows, the_device(), self.threads)
 
         def search(own: NDArray[np.int64] | None) -> Edges:
-            return edges_on_device(
-                vectors if own is None else vectors[to_device(own, vectors.device)], self.findings.tell
-            )
+            if own is None:
+                return edges_on_device(vectors, self.findings.tell)
+            if len(own) <= FEW:
+                return edges_of_vectors(rows[own], self.threads, self.findings)
+            return edges_on_device(vectors[to_device(own, vectors.device)], self.findings.tell)
 
         first = twins_on_device(rows, vectors)
-        return edges_of_distinct_rows(first, squares_of(self.problem.metric) is Squares.UNIT, search)
+        return edges_of_distinct_rows(first, form is Squares.UNIT, search)
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Find the edges on the device, then replay the levels on them."""
@@ -95,9 +96,9 @@ def edges_on_device(vectors: Any, tell: Any) -> Edges:
 
 
 def device_memory(problem: Problem) -> int:
-    """Estimate what the device needs: rows in float64, float32 and halves, lists, and what is searched at a time."""
+    """Estimate what the device needs: rows as given, in float64, float32 and halves, lists, what is searched."""
     n, d = _shape(problem)
-    return int(n * (24 * d + BYTES) + min(BYTES_AT_A_TIME, 64 * n * d))
+    return int(n * (34 * d + BYTES) + min(BYTES_AT_A_TIME, 64 * n * d))
 
 
 def _by_squares(problem: Problem) -> bool:
