@@ -56,7 +56,7 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
         "spatial": FROM_MEANS,
         "spanning": {"single"},
         "graph": set(),  # test_graph.py
-        "gpu": FROM_MEANS if HAS_TORCH else set(),
+        "gpu": FROM_MEANS | {"single"} if HAS_TORCH else set(),
     }
     assert criteria_by_engine(OF_DISTANCES) == {
         **{engine: set() for engine in ENGINES},
@@ -66,7 +66,8 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
         "dense": ALL_PAIRS,
         "spanning": {"single"},
     }
-    assert set(OF_VECTORS) - set(TOLERANT) == {("spanning", "single"), ("small", "single")}
+    by_edges = {"spanning", "small", "gpu"} if HAS_TORCH else {"spanning", "small"}
+    assert set(OF_VECTORS) - set(TOLERANT) == {(engine, "single") for engine in by_edges}
 
 
 def levels_of(tree):
