@@ -18,6 +18,9 @@ from scipy.spatial.distance import pdist
 from sklearn import metrics
 
 import reliac
+from reliac.engines.compiled.products import one_blas_thread
+from reliac.machine import in_threads, n_threads
+from reliac.questions.bymeans import ROWS
 
 Row = list[str]
 
@@ -87,7 +90,47 @@ def scores(arguments: argparse.Namespace) -> Iterator[Row]:
         yield [f"{n} x 16", way, *(f"{seconds:.3g} s" for seconds in times), *([] if exact else ["-"])]
 
 
+# --- new rows ---
+
+#: Objects of the tree, and clusters of the cut, that new rows are placed in.
+OBJECTS, CLUSTERS = 20_000, 1000
+
+
+def predict(arguments: argparse.Namespace) -> Iterator[Row]:
+    """New rows in float32 against 1,000 clusters: by means against bare products, by members against scikit-learn."""
+    X, new = mixture(OBJECTS, 64, kind=np.float32), mixture(arguments.rows, 64, seed=1, kind=np.float32)
+    for criterion in ("ward", "centroid", "average", "single", "complete"):
+        metric = "sqeuclidean" if criterion == "average" else "euclidean"
+        tree = reliac.cluster(X, criterion, metric=metric)
+        labels = tree.labels(CLUSTERS)
+        few = new if criterion in ("ward", "centroid", "average") else new[:: max(1, len(new) // 20_000)]
+        if len(few) == len(new):
+            means = np.stack([np.bincount(labels, weights=column) for column in X.T], axis=1).astype(np.float32)
+            means /= np.bincount(labels)[:, None]
+            name, peer = "products alone", lambda means=means: products(new, means)
+        else:
+            name, peer = "argmin of scikit-learn", lambda few=few: metrics.pairwise_distances_argmin(few, X)
+        tree.predict(few[:10], CLUSTERS)
+        ours, far, theirs = take_turns(
+            lambda tree=tree, few=few: tree.predict(few, CLUSTERS),
+            lambda tree=tree, few=few: tree.predict(few, CLUSTERS, return_distance=True),
+            peer,
+        )
+        yield [criterion, f"{len(few)}", f"{ours:.3g} s", f"{far:.3g} s", f"{theirs:.3g} s ({name})"]
+
+
+def products(new: np.ndarray, means: np.ndarray) -> None:
+    """Multiply all rows with all means in the same blocks and threads, and look at nothing."""
+
+    def multiply(start: int) -> None:
+        np.matmul(new[start : start + ROWS], means.T)
+
+    with one_blas_thread():
+        in_threads(multiply, range(0, len(new), ROWS), n_threads(None))
+
+
 SECTIONS: dict[str, tuple[Row, Callable[[argparse.Namespace], Iterator[Row]]]] = {
+    "predict": (["criterion", "new rows", "predict", "with distances", "peer"], predict),
     "order": (
         ["objects", "sum: leaf_order", "SciPy", "quick", "seconds: SciPy", "optimal", "quick"],
         order,
@@ -108,6 +151,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[500, 2000, 5000], help="objects that SciPy orders too")
     parser.add_argument("--many", nargs="*", type=int, default=[100_000], help="objects that are ordered quickly only")
     parser.add_argument("--scored", nargs="+", type=int, default=[10_000, 100_000], help="objects of scored cuts")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="new rows that are placed")
     parser.add_argument("--out", type=Path, help="the docs page whose tables are written anew")
     arguments = parser.parse_args()
     print(machine() + "\n")

@@ -168,3 +168,14 @@ def test_many_rows_and_clusters_are_decided_as_in_float64(criterion):
         np.testing.assert_array_equal(found, expected.argmin(axis=1))
     if criterion == "single":
         np.testing.assert_array_equal(found, labels[cdist(new.astype(np.float32), X).argmin(axis=1)])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_large_and_small_numbers_are_placed_as_others_are(criterion):
+    X, new = blobs(5, n=40), blobs(6, n=50)
+    expected = reliac.cluster(X, criterion).predict(new, 6)
+    for scale in (2.0**200, 2.0**-200):
+        np.testing.assert_array_equal(reliac.cluster(X * scale, criterion).predict(new * scale, 6), expected)
+    far = reliac.cluster(X + 2.0**20, criterion)
+    np.testing.assert_array_equal(far.predict(new + 2.0**20, 6), expected)
+    np.testing.assert_array_equal(far.predict(new.astype(np.float32), 6), far.predict(new, 6))

@@ -81,6 +81,9 @@ class ByMeans:
             whole = whole and bool((block == np.rint(block)).all())
             total += block.sum(axis=0)
         middle = total / self.rows.shape[0]
+        with np.errstate(over="ignore"):
+            rounded = middle.astype(np.float32).astype(np.float64)  # rows in float32 can be moved by the same
+        middle = np.where(np.isfinite(rounded), rounded, middle)
         return (np.rint(middle) if whole else middle), whole
 
     def _sum_up(self) -> tuple[Any, Floats]:
@@ -155,62 +158,64 @@ class ByMeans:
         self.right[:, :d] = means * (-2.0 * share / self.unit)[:, None]
         self.right[:, d], self.right[:, d + 1] = share * size / self.unit**2, share
         self.right32 = self.right.astype(np.float32)
+        with np.errstate(over="ignore"):
+            self.shift32 = np.asarray(self.shift, np.float32)
 
-    def _left(self, rows: Floats, squares: Floats, kind: Any) -> NDArray[Any]:
-        """Return rows for products: (x, 1, |x|^2), in our unit; |x|^2 only where clusters have factors."""
-        d = rows.shape[1]
-        left = np.empty((len(rows), d + 2), kind)
-        np.multiply(rows, 1.0 / self.unit, out=left[:, :d], casting="same_kind")
-        left[:, d], left[:, d + 1] = 1.0, squares if self.row.by_size else 0.0
-        return left
-
-    def nearest(self, new: Any, first: int) -> tuple[Indices, Any]:
-        """Return the nearest cluster of every new row, of tied ones the first, and the rows for :meth:`measure`."""
+    def nearest(self, new: Any, first: int, with_distance: bool) -> tuple[Indices, Floats | None]:
+        """Return the nearest cluster of every new row, of tied ones the first, and its distance if wanted."""
         del first  # rows from which no finite distance follows were refused before
-        rows = self.exact(new)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is too large for float32 is decided in float64
-            squares = _squared(rows) / self.unit**2
-            labels, proven = self._by_float32(rows, squares)
+        labels, proven = self._by_float32(new)
         left = np.flatnonzero(~proven)
         step = max(1, BLOCK // len(self.weight))
         for start in range(0, len(left), step):
             some = left[start : start + step]
-            labels[some] = self._by_float64(rows[some], squares[some])
-        return labels, rows
+            labels[some] = self._by_float64(self.exact(new[some]))
+        return labels, self.measure(self.exact(new), labels) if with_distance else None
 
-    def _by_float32(self, rows: Any, squares: Floats) -> tuple[Indices, NDArray[np.bool_]]:
+    def _left(self, rows: NDArray[Any], kind: Any) -> tuple[NDArray[Any], Floats]:
+        """Return moved rows for products: (x, 1, |x|^2), in our unit, and how far products of theirs may be off."""
+        d = rows.shape[1]
+        left = np.empty((len(rows), d + 2), kind)
+        np.multiply(rows, 1.0 / self.unit, out=left[:, :d], casting="same_kind")
+        square = _squared(left[:, :d])
+        left[:, d], left[:, d + 1] = 1.0, square  # clusters have a factor for |x|^2, or it is the same for all
+        return left, self._error(square.astype(np.float64), kind)
+
+    def _by_float32(self, new: Any) -> tuple[Indices, NDArray[np.bool_]]:
         """Return the cluster with the smallest product for every row, and whether it is proven to be the nearest."""
-        count = rows.shape[0]
-        label = np.zeros(count, np.intp)
-        if self.right32 is None or len(self.weight) == 1:
-            return label, np.full(count, len(self.weight) == 1)
-        best, second = np.full(count, np.inf, np.float32), np.full(count, np.inf, np.float32)
-        left, every = self._left(rows, squares, np.float32), np.arange(count)
-        for start in range(0, len(self.weight), COLUMNS):
-            products = times_transposed(left, self.right32[start : start + COLUMNS])
-            place = products.argmin(axis=1)
-            value = products[every, place]
-            products[every, place] = np.inf
-            nearer = value < best
-            second = np.minimum(np.minimum(second, products.min(axis=1)), np.where(nearer, best, value))
-            label[nearer], best = start + place[nearer], np.minimum(best, value)
-        error = self._error(squares, np.float32)
-        return label, second.astype(np.float64) - best > 2.0 * error
+        count, clusters = new.shape[0], len(self.weight)
+        if self.right32 is None or clusters == 1:
+            return np.zeros(count, np.intp), np.full(count, clusters == 1)
+        plain = isinstance(new, np.ndarray) and new.dtype == np.float32 and not self.unit_length
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large for float32 is decided in float64
+            left, error = self._left(new - self.shift32 if plain else self.exact(new), np.float32)
+            every, label = np.arange(count), np.zeros(count, np.intp)
+            best, second = np.full((2, count), np.inf, np.float32)
+            for start in range(0, clusters, COLUMNS):
+                products = times_transposed(left, self.right32[start : start + COLUMNS])
+                place = products.argmin(axis=1)
+                value = products[every, place]
+                products[every, place] = np.inf
+                nearer = value < best
+                second = np.minimum(np.minimum(second, products.min(axis=1)), np.where(nearer, best, value))
+                label[nearer], best = start + place[nearer], np.minimum(best, value)
+            return label, second.astype(np.float64) - best > 2.0 * error
 
     def _error(self, squares: Floats, kind: Any) -> Floats:
         return product_error(np.sqrt(squares), self.longest / self.unit, self.rows.shape[1] + 2, kind)
 
-    def _by_float64(self, rows: Any, squares: Floats) -> Indices:
-        """Return the nearest cluster of every row: all that may be nearest are measured."""
+    def _by_float64(self, rows: Any) -> Indices:
+        """Return the nearest cluster of every moved row: all that may be nearest are measured."""
         if self.sparse:
             products, share, size = self.right
-            values = (rows @ products).toarray() / self.unit + size / self.unit**2
-            values += np.outer(squares, share) if self.row.by_size else 0.0
+            square = _squared(rows) / self.unit**2
+            values = (rows @ products).toarray() / self.unit + size / self.unit**2 + np.outer(square, share)
+            error = self._error(square, np.float64)
         else:
-            values = times_transposed(self._left(rows, squares, np.float64), self.right)
-        with np.errstate(invalid="ignore"):
-            limit = values.min(axis=1) + 2.0 * self._error(squares, np.float64)
-            row, cluster = np.nonzero(~(values > limit[:, None]))
+            left, error = self._left(rows, np.float64)
+            values = times_transposed(left, self.right)
+        limit = values.min(axis=1) + 2.0 * error
+        row, cluster = np.nonzero(values <= limit[:, None])
         return first_smallest(row, cluster, self.measure_pairs(rows, row, cluster))
 
     def measure_pairs(self, rows: Any, row: Indices, cluster: Indices) -> Floats:

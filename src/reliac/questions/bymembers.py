@@ -23,10 +23,14 @@ from ..input.numbers import is_sparse
 from ..input.objects import Distances, rows_of
 from ..input.problem import Problem
 from ..tree.placing import blocks, check_distances
+from .bymeans import first_smallest
 from .partition import Floats, Indices, Partition
 
 #: Tables of distances are made in blocks of about this many numbers.
 BLOCK = 2**20
+
+#: So many new rows are looked at together at least: products of single rows would be slow.
+FEWEST = 8
 
 #: Columns of one block product.
 COLUMNS = 2048
@@ -37,7 +41,6 @@ class ByMembers:
 
     def __init__(self, problem: Problem, clusters: Partition, given: bool) -> None:
         self.problem, self.clusters, self.row = problem, clusters, problem.criterion
-        self.factor = clusters.factor[clusters.order]
         self.spread = _spreads_of_given(problem, clusters) if given and self.row.geometric else np.zeros(1)
         self.squared = given and self.row.geometric  # given distances are those of points, and squares are compared
         metric = problem.compared_metric
@@ -48,37 +51,48 @@ class ByMembers:
     @property
     def block_rows(self) -> int:
         """The number of new rows that are looked at together."""
-        return max(1, BLOCK // len(self.clusters.order))
+        return max(FEWEST, BLOCK // len(self.clusters.order))
 
-    def nearest(self, new: Any, first: int) -> tuple[Indices, Any]:
-        """Return the nearest cluster of every new row, of tied ones the first, and what :meth:`measure` needs of them.
+    def nearest(self, new: Any, first: int, with_distance: bool) -> tuple[Indices, Floats | None]:
+        """Return the nearest cluster of every new row, of tied ones the first, and its distance if wanted.
 
-        ``first`` is the number of the first of these rows. Where all distances were measured, they are what is needed.
+        ``first`` is the number of the first of these rows.
         """
         if self.packed is None:
             return self._measured(new, first)
-        approximate, error = self.packed.distances(new, self._reduced_block)
-        labels = approximate.argmin(axis=1)
-        best = approximate.min(axis=1)
+        if self.row.reduction is np.minimum:
+            return self._by_nearest_object(new)
+        products, error = self.packed.distances(new)
+        found = self._reduced(products, self.clusters.order, self.clusters.starts)
+        labels, best = found.argmin(axis=1), found.min(axis=1)
         error += 4.0 * self.clusters.sizes.max() * np.finfo(np.float64).eps * best  # sums of many numbers round too
-        near = np.count_nonzero(approximate <= (best + 2.0 * error)[:, None], axis=1)
+        near = np.count_nonzero(found <= (best + 2.0 * error)[:, None], axis=1)
         tied = np.flatnonzero(near != 1)
         if len(tied):
             labels[tied] = self._measured(new[tied], first)[0]
-        return labels, new
+        return labels, self._measure(new, labels) if with_distance else None
 
-    def measure(self, rows: Any, labels: Indices) -> Floats:
-        """Return the distance of each new row to one cluster; rows are those that :meth:`nearest` gave back."""
-        if self.packed is None:
-            return np.asarray(rows)
-        distance = np.empty(len(labels))
-        training = rows_of(self.problem.objects)
+    def _by_nearest_object(self, new: Any) -> tuple[Indices, Floats]:
+        """Return the cluster of the nearest object: all objects that may be the nearest are measured."""
+        assert self.packed is not None
+        products, error = self.packed.distances(new)
+        limit = products.min(axis=1, initial=np.inf) + 2.0 * error
+        row, place = np.nonzero(products <= limit[:, None])
+        distance = self.packed.measure(new, row, place)
+        begin = np.flatnonzero(np.diff(row, prepend=-1))
+        smallest = np.minimum.reduceat(distance, begin) if len(row) else np.zeros(0)
+        labels = first_smallest(row, self.clusters.labels[self.clusters.order[place]], distance)
+        return labels, smallest
+
+    def _measure(self, new: Any, labels: Indices) -> Floats:
+        """Return the distance of each new row to one cluster, by the metric itself."""
+        distance, training = np.empty(len(labels)), rows_of(self.problem.objects)
         for label in np.unique(labels):
             mine, members = np.flatnonzero(labels == label), self.clusters.members(int(label))
             step = max(1, BLOCK // len(members))
             for start in range(0, len(mine), step):
                 some = mine[start : start + step]
-                block = between(dense(rows[some]), dense(training[members]), self.problem.compared_metric)
+                block = between(dense(new[some]), dense(training[members]), self.problem.compared_metric)
                 distance[some] = self._reduced(block, members, np.zeros(1, np.intp), slice(label, label + 1))[:, 0]
         return distance
 
@@ -102,9 +116,6 @@ class ByMembers:
         stored = self.row.reduction.reduceat(block, starts, axis=1)
         spread = self.spread if len(self.spread) == 1 else self.spread[which]
         return np.asarray(link_distance(self.row, stored, spread, np.zeros(1), self.clusters.weight[which], np.ones(1)))
-
-    def _reduced_block(self, block: Floats) -> Floats:
-        return self._reduced(block, self.clusters.order, self.clusters.starts)
 
 
 def _spreads_of_given(problem: Problem, clusters: Partition) -> Floats:
@@ -151,7 +162,7 @@ class _Packed:
     """The rows of the tree as products need them: moved to their middle, in float64, with their squares."""
 
     def __init__(self, rows: NDArray[Any], order: Indices, form: Squares) -> None:
-        self.form = form
+        self.form, self.rows, self.order = form, rows, order
         exact = self._exact(rows[order])
         self.middle = exact.mean(axis=0)
         exact -= self.middle
@@ -161,8 +172,8 @@ class _Packed:
     def _exact(self, rows: Any) -> Floats:
         return unit_rows(dense(rows)) if self.form is Squares.UNIT else dense(rows)
 
-    def distances(self, new: Any, reduced: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
-        """Return the distances of new rows to clusters by products, and how far they may be off."""
+    def distances(self, new: Any) -> tuple[Floats, Floats]:
+        """Return the distances of new rows to all objects, cluster after cluster, and how far they may be off."""
         left = self._exact(new) - self.middle
         square = np.einsum("ij,ij->i", left, left)
         products = np.empty((len(left), len(self.right)))
@@ -179,4 +190,14 @@ class _Packed:
             error = np.sqrt(error)  # the roots of two squares differ by no more than the root of their difference
         elif self.form is Squares.UNIT:
             products *= 0.5
-        return reduced(products), error
+        return products, error
+
+    def measure(self, new: Any, row: Indices, place: Indices) -> Floats:
+        """Return the distances of pairs of a new row and an object, by its place, as squares that are compared."""
+        distance, step = np.empty(len(row)), max(1, BLOCK // self.right.shape[1])
+        exact = self._exact(new)
+        for start in range(0, len(row), step):
+            some = slice(start, start + step)
+            gap = exact[row[some]] - self._exact(self.rows[self.order[place[some]]])
+            distance[some] = np.einsum("ij,ij->i", gap, gap)
+        return distance * (0.5 if self.form is Squares.UNIT else 1.0)

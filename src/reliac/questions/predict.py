@@ -104,9 +104,9 @@ def nearest_clusters(
 
         def place(start: int) -> None:
             some = slice(start, start + judge.block_rows)
-            found[some], rows = judge.nearest(new[some], start)
-            if distances is not None:
-                distances[some] = problem.heights(judge.measure(rows, found[some]))
+            found[some], far = judge.nearest(new[some], start, distances is not None)
+            if distances is not None and far is not None:
+                distances[some] = problem.heights(far)
 
         run_blocks(place, range(0, count, judge.block_rows), n_jobs, progress, f"{count} new rows")
     if distances is not None and limit is not None:
