@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import reliac
-from reliac.cli import main, making, parser
+from reliac.cli import main, making, parser, scaling
+from reliac.cli.columns import Table
 
 ROWS = [("a", 0.0, "u"), ("b", 1.0, "u"), ("c", 5.0, "v"), ("d", 6.0, "v"), ("e", 20.0, "w")]
 NUMBERS = [[row[1]] for row in ROWS]
@@ -140,7 +141,7 @@ def test_every_option_reaches_the_run(run, tmp_path):
 
 
 def test_a_constant_column_can_be_standardized():
-    assert making.standardized(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist() == [[-1, 0], [1, 0]]
+    assert scaling.in_scale(Table(np.array([[1.0, 7.0], [3.0, 7.0]]), ())).numbers.tolist() == [[-1, 0], [1, 0]]
 
 
 def test_distances_are_read_with_metric_precomputed(run, tmp_path):

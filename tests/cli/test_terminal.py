@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reliac
-from reliac.cli import commands, demo, main, making, options, parser, terminal
+from reliac.cli import demo, main, making, options, outputs, parser, terminal
 from reliac.cli.outputs import OUTLIER_COLUMNS, outlier_rows
 
 ESCAPE = "\x1b"
@@ -88,7 +88,7 @@ def outliers(table):
 
 
 def test_a_table_of_very_many_rows_is_written_as_plain_text(on_screen, run, table, monkeypatch):
-    monkeypatch.setattr(commands, "ROWS_DRAWN", 2)
+    monkeypatch.setattr(outputs, "ROWS_DRAWN", 2)
     shown = on_screen("levels", table)[0]
     assert shown.startswith("level  clusters  joins")
 

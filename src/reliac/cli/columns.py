@@ -28,6 +28,8 @@ class Table:
     labels: Names | None = None
     weights: NDArray[Any] | None = None
     are_distances: bool = False  # the format says so, whatever the user says
+    titled: bool = False  # the columns have titles of their own
+    scaling: NDArray[np.float64] | None = None  # (2, d): what --standardize took off and divided by
 
 
 #: What the rows of a file are: objects with their numbers, edges between objects, objects with no more than names, or
@@ -110,7 +112,8 @@ def make_table(sheet: Sheet, choices: Choices) -> Table:
     names = None if names_at is None else _texts(sheet, names_at)
     labels = None if labels_at is None else _texts(sheet, labels_at, complete=True)
     weights = None if weights_at is None else _numbers_of(sheet, weights_at)
-    table = Table(numbers, tuple(sheet.columns[place] for place in kept), names, labels, weights)
+    titles = tuple(sheet.columns[place] for place in kept)
+    table = Table(numbers, titles, names, labels, weights, titled=sheet.header)
     if not choices.distances:
         return table
     return _as_distances(table, titled=sheet.header and choices.name_column is None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,12 @@ import numpy as np
 from ..api import warmup
 from ..errors import Interrupted, explain
 from ..evaluate import compare_strategies
-from ..files import delimited
 from ..input.options import check_count
 from ..questions.scores import rows_of_table
 from ..tree.levels import level_rows
 from ..tree.outliers import BEST, BEST_CRITERION, read_score
 from ..tree.storage import read_tree
+from .asking import run_predict, run_summary, told_data
 from .choosing import check_options_of_choice, choose_number, plot_choice
 from .cutting import check_cut, check_options_of_cut, cut_labels
 from .making import make_tree, read_asked, run_options
@@ -34,12 +33,13 @@ from .outputs import (
     outlier_rows,
     picture,
     score_line,
+    show_rows,
     suffix_of,
     tie_at_cut,
     write_output,
 )
 from .reading import called, opened
-from .terminal import ROWS_DRAWN, aligned, is_terminal, say, shortened, show_table
+from .terminal import say, shortened
 
 # --- commands ---
 
@@ -87,7 +87,7 @@ def run_levels(asked: Asked) -> int:
     """Show every level."""
     form = asked_table(asked)
     rows = [["" if cell is None else cell for cell in row] for row in level_rows(make_tree(asked).tree)]
-    return _show(asked, form, ("level", "clusters", "joins", "smallest distance", "largest distance"), rows)
+    return show_rows(asked, form, ("level", "clusters", "joins", "smallest distance", "largest distance"), rows)
 
 
 def run_outliers(asked: Asked) -> int:
@@ -102,7 +102,7 @@ def run_outliers(asked: Asked) -> int:
     tie = tie_at_cut(rows, asked.top)
     if tie:
         say(tie)
-    return _show(asked, form, OUTLIER_COLUMNS, rows[: asked.top])
+    return show_rows(asked, form, OUTLIER_COLUMNS, rows[: asked.top])
 
 
 def run_mst(asked: Asked) -> int:
@@ -113,7 +113,7 @@ def run_mst(asked: Asked) -> int:
     ends = tree.object_names[edges.pairs]
     columns = (ends[:, 0], ends[:, 1], edges.weights, edges.levels)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    return _show(asked, form, ("i", "j", "weight", "level"), rows)
+    return show_rows(asked, form, ("i", "j", "weight", "level"), rows)
 
 
 def run_compare(asked: Asked) -> int:
@@ -139,7 +139,7 @@ def run_compare(asked: Asked) -> int:
             line.append(shortened(row.sizes))
     else:
         say("--clusters K, or --label-column C, also compares the clusters")
-    return _show(asked, form, columns, cells)
+    return show_rows(asked, form, columns, cells)
 
 
 def run_choose(asked: Asked) -> int:
@@ -149,7 +149,7 @@ def run_choose(asked: Asked) -> int:
     found = choose_number(asked, make_tree(asked).tree)
     if asked.plot:
         write_output(picture(lambda: plot_choice(found), asked.plot), asked.plot)
-    status = _show(asked, form, *rows_of_table(found.table))
+    status = show_rows(asked, form, *rows_of_table(found.table))
     for name, note in found.table.notes.items():
         say(f"{name}: {note}")
     say(repr(found), prefix="")
@@ -167,6 +167,7 @@ def run_info(asked: Asked) -> int:
         ("names", "none, rows are numbered from 0" if tree.names is None else shortened(tree.names.tolist())),
         ("weights", "all 1" if (tree.weights == 1).all() else f"{tree.weights.min():g} to {tree.weights.max():g}"),
         ("spanning tree", "no" if tree.object_pairs is None else f"{len(tree.object_pairs)} edges"),
+        ("data", told_data(tree)),
     ]
     write_output("\n".join([repr(tree), *(f"  {name}: {fact}" for name, fact in facts)]) + "\n", None)
     return 0
@@ -234,6 +235,8 @@ COMMANDS: dict[str, Callable[[Asked], int]] = {
     "mst": run_mst,
     "compare": run_compare,
     "choose": run_choose,
+    "predict": run_predict,
+    "summary": run_summary,
     "info": run_info,
     "demo": run_demo,
     "reproduce": run_reproduce,
@@ -261,16 +264,6 @@ def _save_partial(stopped: Interrupted, asked: Asked, form: Format | None) -> in
 
 
 # --- text ---
-
-
-def _show(asked: Asked, form: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
-    """Write a table as text, csv or tsv; as text on a terminal it is drawn."""
-    if form == "text" and asked.out in (None, "-") and is_terminal(sys.stdout) and len(rows) <= ROWS_DRAWN:
-        show_table(columns, rows)
-        return 0
-    table = aligned(columns, rows) if form == "text" else delimited(columns, rows, "\t" if form == "tsv" else ",")
-    write_output(table, asked.out)
-    return 0
 
 
 def _rounded(value: float | None) -> float | str:

@@ -83,9 +83,9 @@ class _Path(click.Path):
 class Argument(click.Argument):
     """What a command takes besides options: a file, or one of few names."""
 
-    def __init__(self, name: str, word: str, purpose: str, choices: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, word: str, purpose: str, choices: Sequence[str] = (), required: bool = True) -> None:
         self.purpose, self.choices = purpose, choices
-        super().__init__([name], metavar=word, type=_Path(), callback=self._known)
+        super().__init__([name], metavar=word, type=_Path(), callback=self._known, required=required)
 
     def _known(self, context: click.Context, parameter: click.Parameter, value: str) -> str:
         if self.choices and value not in self.choices:

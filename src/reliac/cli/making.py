@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple
-
-import numpy as np
 
 from ..api import cluster
 from ..errors import explain
@@ -22,6 +19,7 @@ from .cutting import check_cut
 from .graphs import check_edges, cluster_asked_edges, cluster_in_database, in_database
 from .options import OF_A_RUN, Asked
 from .reading import called, extension, opened, read_stream, read_table
+from .scaling import in_scale, with_titles
 from .terminal import is_terminal, say
 
 SAVED_TREES = (".reliac", ".json")
@@ -64,7 +62,7 @@ def _read_and_cluster(asked: Asked, options: dict[str, Any]) -> Result:
         usual = {"criterion": "average"} if asked.neighbors is not None else {}
         read = {"metric": asked.metric} if asked.metric else {}  # the file may have said what it holds
         tree = cluster(table.numbers, weights=table.weights, names=table.names, **usual | options | read)
-        result = Result(tree, table.labels)
+        result = Result(with_titles(tree, table) if asked.keep_data else tree, table.labels)
     return result
 
 
@@ -102,7 +100,7 @@ def read_asked(asked: Asked, stream: BinaryIO) -> Table:
     if table.are_distances and not distances:
         _take_as_distances(asked)
     warn_if_repeated(table.names)
-    return replace(table, numbers=standardized(table.numbers)) if asked.standardize else table
+    return in_scale(table) if asked.standardize else table
 
 
 def _take_as_distances(asked: Asked) -> None:
@@ -112,24 +110,6 @@ def _take_as_distances(asked: Asked) -> None:
         given = f"{said} with {called(asked.file)}, which holds distances"
         raise ValueError(explain(given, "--metric precomputed, or nothing", "leave it out"))
     asked.metric = "precomputed"
-
-
-def standardized(numbers: Any) -> Any:
-    """Scale every column to mean 0 and standard deviation 1; a constant column becomes 0."""
-    plain = isinstance(numbers, np.ndarray) and numbers.ndim == 2 and numbers.dtype.kind in "fiub"
-    if not plain or not numbers.size:
-        held = f"type {numbers.dtype}" if hasattr(numbers, "dtype") else f"type {type(numbers).__name__}"
-        given = f"--standardize with a table of shape {numbers.shape} and {held}"
-        raise ValueError(explain(given, "a table of numbers, with rows and columns", "leave --standardize out"))
-    with np.errstate(over="ignore", invalid="ignore"):
-        centred = numbers - numbers.mean(axis=0, dtype=np.float64)
-        deviation = centred.std(axis=0)
-        scaled = centred / np.where(deviation > 0, deviation, 1.0)
-    if not np.isfinite(scaled).all() or not np.isfinite(deviation).all():
-        column = int(np.argmax(~np.isfinite(deviation)))
-        given = f"--standardize: the squares of column {column + 1} overflow"
-        raise ValueError(explain(given, "numbers whose squares are numbers", "divide that column by a constant"))
-    return scaled
 
 
 def run_options(asked: Asked) -> dict[str, Any]:

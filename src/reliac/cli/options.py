@@ -12,6 +12,8 @@ from .outputs import FORMATS, PICTURES, TABLES
 
 FILE = Argument("file", "FILE", "table with one row per object, or - for standard input")
 TREE = Argument("file", "TREE", "a file that 'cluster --out tree.reliac' wrote, or - for standard input")
+NEW = Argument("rows", "FILE", "table of new rows, or - for standard input")
+DATA = Argument("rows", "[FILE]", "the rows that the tree was made from, if it keeps none", required=False)
 SHELL = Argument("shell", "SHELL", "bash, zsh or fish", ("bash", "zsh", "fish"))
 
 #: What --edges stands for where no columns follow.
@@ -33,6 +35,10 @@ INPUT = Section(
         Option("--skip-column", "C", "leave a column out; repeatable", repeatable=True),
         Option("--standardize", "", "scale every column to mean 0 and deviation 1", bool),
     ),
+)
+INPUT_OF_ROWS = Section(
+    "input (columns by name, or by position: 1 the first, -1 the last)",
+    tuple(option for option in INPUT.options if option.name != "weights_column"),
 )
 EDGES_HELP = "FILE lists pairs: two ends and a distance, columns a,b,distance or those that follow"
 MISSING_HELP = "what a pair without an edge means; a number: its distance (docs/graphs.md)"
@@ -123,6 +129,25 @@ BRANCHES = Section(
         Option("--depth", "D", "levels of the tree that a join is compared with; default: 2", int),
     ),
 )
+ONE_CUT = Section(
+    "which clusters",
+    (Option("--clusters", "K", "exactly K: undo the K-1 largest joins", int), *CUTS.options[1:3]),
+    exclusive=True,
+)
+PLACING = Section(
+    "how they are placed",
+    (
+        Option("--max-distance", "T", "rows farther than T from all clusters belong to none, -1", float),
+        Option("--jobs", "N", "threads; -1 for all cores", int),
+    ),
+)
+SUMMING = Section(
+    "what is shown",
+    (
+        Option("--features", "N", "features that set each cluster apart; default: 3", int),
+        Option("--exact", "", "medoids by the smallest sum of distances, with every metric", bool),
+    ),
+)
 TREE_OUTPUT = Section(
     "output",
     (
@@ -130,6 +155,7 @@ TREE_OUTPUT = Section(
         Option("--to", "|".join(FORMATS), "what to write", choices=[*FORMATS]),
         Option("--plain-names", "", "newick, nexus: names without quotes, odd characters as _", bool),
         Option("--comments", "", "newick, nexus: level, size and distance of every node", bool),
+        Option("--keep-data", "", "tree: keep the rows too, for 'reliac predict' and 'reliac summary'", bool),
         Option("--plot", "FILE", f"draw the tree: {', '.join(PICTURES[:-1])} or {PICTURES[-1]}"),
     ),
 )

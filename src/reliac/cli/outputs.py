@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import explain, unknown_name
 from ..files import check_target, delimited, explained, write_atomically
-from .terminal import is_terminal
+from .terminal import ROWS_DRAWN, aligned, is_terminal, show_table
 
 if TYPE_CHECKING:
     from ..tree.clustertree import ClusterTree
@@ -50,10 +50,11 @@ def _nexus(tree: ClusterTree, labels: Any, suffix: str, **how: bool) -> str:
     return nexus(tree, True, **how)
 
 
-def _tree(tree: ClusterTree, labels: Any, suffix: str) -> bytes:
+def _tree(tree: ClusterTree, labels: Any, suffix: str, keep_data: bool = False) -> bytes:
+    from ..tree.keeping import with_data
     from ..tree.storage import to_bytes
 
-    return to_bytes(tree)
+    return bytes(with_data(to_bytes(tree), tree)) if keep_data else to_bytes(tree)
 
 
 def _labels(tree: ClusterTree, labels: Any, suffix: str, titles: Sequence[str] = ("cluster",)) -> bytes | str:
@@ -137,13 +138,26 @@ def asked_format(asked: Asked, cut: bool, parts: bool = False) -> Format | None:
 
 
 def how_to_write(asked: Asked, form: Format | None) -> dict[str, bool]:
-    """Return what --plain-names and --comments say; refuse them where nothing can follow them."""
+    """Return what --plain-names, --comments and --keep-data say; refuse them where nothing can follow them."""
+    if asked.keep_data:
+        return _how_to_keep(asked, form)
     how = {name: True for name in ("plain_names", "comments") if getattr(asked, name)}
     if how and not (form and form.named):
         flags = " and ".join(f"--{name.replace('_', '-')}" for name in how)
         named = ", ".join(f"--to {known.name}" for known in FORMATS.values() if known.named)
         raise ValueError(explain(f"{flags} without a format that has names and comments", named, "add one of these"))
     return how
+
+
+def _how_to_keep(asked: Asked, form: Format | None) -> dict[str, bool]:
+    """Return that the data are kept; refuse what cannot be, before any work is done."""
+    given = "--keep-data " + ("without a tree file" if form is not FORMATS["tree"] else "")
+    if asked.along_graph or asked.metric == "gower":
+        given += "with a graph" if asked.along_graph else "with --metric gower"
+    elif form is FORMATS["tree"]:
+        return {"keep_data": True}
+    allowed = "a tree of rows, or of distances of all pairs, that is written with --out FILE.reliac or --to tree"
+    raise ValueError(explain(given.rstrip(), allowed, "change the output, or leave --keep-data out"))
 
 
 def _check_use(asked: Asked, form: Format, cut: bool) -> None:
@@ -224,6 +238,16 @@ def write_output(content: bytes | str, target: str | None) -> None:
                 sys.stdout.flush()
                 sys.stdout.buffer.write(content)
             sys.stdout.flush()
+
+
+def show_rows(asked: Asked, form: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """Write a table as text, csv or tsv; as text on a terminal it is drawn."""
+    if form == "text" and asked.out in (None, "-") and is_terminal(sys.stdout) and len(rows) <= ROWS_DRAWN:
+        show_table(columns, rows)
+        return 0
+    table = aligned(columns, rows) if form == "text" else delimited(columns, rows, "\t" if form == "tsv" else ",")
+    write_output(table, asked.out)
+    return 0
 
 
 def picture(draw: Callable[[], Any], target: str) -> bytes:

@@ -30,12 +30,15 @@ WrongWords = click.UsageError
 class _Command(click.Command):
     """A command of our table; it returns what was asked for, and main runs it."""
 
-    def __init__(self, name: str, purpose: str, epilog: str, argument: Argument | None, *sections: Section) -> None:
-        self.argument, self.sections = argument, sections
+    def __init__(
+        self, name: str, purpose: str, epilog: str, takes: Argument | tuple[Argument, ...] | None, *sections: Section
+    ) -> None:
+        self.arguments = takes if isinstance(takes, tuple) else (takes,) if takes else ()
+        self.sections = sections
         self.options = tuple(option for section in sections for option in section.options)
         super().__init__(
             name,
-            params=[*([argument] if argument else []), *self.options],
+            params=[*self.arguments, *self.options],
             callback=lambda **values: Asked(name, self.options, values),
             help=f"{purpose[0].upper()}{purpose[1:]}.",
             short_help=purpose,
@@ -56,8 +59,9 @@ class _Command(click.Command):
         if taker is not None:
             taker += rest
         elif rest:
-            allowed = f"one {self.argument.metavar}" if self.argument else f"options: {', '.join(flags(ctx))}"
-            step = "quote names that have blanks" if self.argument else f"see {ctx.command_path} --help"
+            named = " and ".join(f"one {argument.metavar}" for argument in self.arguments)
+            allowed = named or f"options: {', '.join(flags(ctx))}"
+            step = "quote names that have blanks" if named else f"see {ctx.command_path} --help"
             ctx.fail(explain(f"{rest[0]!r} is one word too many", allowed, step))
         for section in self.sections:
             given = [option.typed for option in section.options if ctx.params[str(option.name)] is not None]
@@ -78,8 +82,8 @@ class _Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command takes, in the sections of our table."""
         lines: dict[str, list[tuple[str, str]]] = {}
-        if self.argument:
-            lines["takes"] = [(self.argument.human_readable_name, self.argument.purpose)]
+        if self.arguments:
+            lines["takes"] = [(argument.human_readable_name, argument.purpose) for argument in self.arguments]
         titles = {option.name: section.title for section in self.sections for option in section.options}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
@@ -128,6 +132,9 @@ def _commands() -> list[_Command]:
     as_text = options.table_output("text")
     edges = (*read, options.RUN_BY_SINGLE, options.CONSTRAINTS, options.STOP, options.table_output("csv"))
     compared = (options.FILE, options.INPUT, options.RUN, options.STRATEGIES, as_text)
+    rows, cut = options.INPUT_OF_ROWS, options.ONE_CUT
+    placed = ((options.TREE, options.NEW), rows, cut, options.PLACING, options.table_output("csv"))
+    summed = ((options.TREE, options.DATA), rows, cut, options.SUMMING, as_text)
     reproduce = "the paper's experiments, and a report that compares them"
     return [
         _Command("cluster", "cluster the rows of a file", text.CLUSTER, *whole, *cuts, options.TREE_OUTPUT),
@@ -136,6 +143,8 @@ def _commands() -> list[_Command]:
         _Command("mst", "edges of a minimum spanning tree, with their levels", text.MST, *edges),
         _Command("compare", "the standard strategy against the reliable one", text.COMPARE, *compared),
         _Command("choose", "how many clusters: scores of many numbers", text.CHOOSE, *whole, options.NUMBERS, as_text),
+        _Command("predict", "the clusters that new rows are nearest to", text.PREDICT, *placed),
+        _Command("summary", "one row per cluster: size, life, medoid, features", text.SUMMARY, *summed),
         _Command("info", "what a saved tree holds", text.INFO, options.TREE),
         _Command("demo", "a short tour with the Iris data", text.DEMO, None, options.DEMO),
         _Command("reproduce", reproduce, text.REPRODUCE, None, options.REPRODUCE),

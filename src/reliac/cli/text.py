@@ -30,6 +30,7 @@ CLUSTER = f"""examples:
   reliac cluster data.csv --branches lifetime                each branch by itself; objects in no cluster: -1
   reliac cluster iris.csv --label-column species             as many clusters as classes; scores on standard error
   reliac cluster data.parquet --criterion average --metric cosine --out tree.reliac
+  reliac cluster data.csv --keep-data --out tree.reliac      for 'reliac predict' and 'reliac summary'
   reliac cluster tree.reliac --clusters 8                    cut a saved tree again
   reliac cluster data.csv --to tree | reliac cluster - --clusters 8
   reliac cluster big.npy --stop-clusters 100 --out labels.npy
@@ -87,6 +88,23 @@ examples:
   reliac choose data.csv --most 50 --plot scores.png --out scores.csv
   reliac choose data.csv --criterion average --repeats 20
   reliac choose tree.reliac                      a saved tree has gaps and levels, and no data for the others"""
+
+PREDICT = """TREE keeps the rows that it was made from: 'cluster --keep-data' wrote it. A tree of given distances needs
+none, and FILE has the distances of new rows to all its objects. Columns with titles are found by these, in any order. A
+tree made with --standardize scales new rows as its own.
+
+examples:
+  reliac cluster data.csv --keep-data --out tree.reliac
+  reliac predict tree.reliac new.csv --clusters 5                  name,cluster,distance lines
+  reliac predict tree.reliac new.csv --level 3 --max-distance 2.5 --out placed.tsv
+  reliac predict tree.reliac new.csv --clusters 3 --label-column species         scores on standard error"""
+
+SUMMARY = """Sizes, levels and distances follow from the tree. Medoids, spreads and the features that set clusters apart
+need the rows: TREE keeps them ('cluster --keep-data'), or FILE has them. With --label-column classes are counted, too.
+
+examples:
+  reliac summary tree.reliac --clusters 5
+  reliac summary tree.reliac data.csv --clusters 5 --label-column species --out clusters.csv"""
 
 INFO = """examples:
   reliac info tree.reliac

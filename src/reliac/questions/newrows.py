@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain
 from ..input.metrics import METRICS, allows_gaps
-from ..input.numbers import Names, is_frame, is_sparse, titles_as_names, to_numbers
+from ..input.numbers import Names, is_sparse, to_numbers
 from ..input.objects import Vectors, column_titles
 from ..input.problem import Problem
 from ..input.vectors import check_directions
@@ -21,6 +21,21 @@ from ..tree.placing import check_distances
 SHOWN = 5
 
 
+class Titled(NamedTuple):
+    """A table of numbers, and the titles of its columns where it has any: what a frame is, without its package."""
+
+    numbers: Any
+    titles: Names | None
+
+
+def _read(X: Any, **how: bool) -> Titled:
+    """Return the numbers of a table, and the titles of their columns."""
+    if isinstance(X, Titled):
+        return Titled(to_numbers(X.numbers, **how)[0], X.titles)
+    numbers = to_numbers(X, **how)[0]
+    return Titled(numbers, column_titles(X, numbers.shape[1]) if numbers.ndim == 2 else None)
+
+
 def new_rows(X: Any, problem: Problem) -> Any:
     """Return new rows as an array or a CSR matrix whose columns are those of the tree's own rows, scaled as they were.
 
@@ -28,9 +43,8 @@ def new_rows(X: Any, problem: Problem) -> Any:
     """
     objects, metric = problem.objects, problem.metric
     assert isinstance(objects, Vectors)
-    numbers, _ = to_numbers(X, gaps=allows_gaps(metric))
+    numbers, titles = _read(X, gaps=allows_gaps(metric))
     _check_table(numbers, f"rows with the {objects.rows.shape[1]} columns of the tree")
-    titles = column_titles(X, numbers.shape[1])
     if objects.columns is not None and titles is not None:
         numbers = numbers[:, _places(titles.tolist(), objects.columns.tolist(), "columns")]
     elif numbers.shape[1] != objects.rows.shape[1]:
@@ -61,11 +75,10 @@ def new_distances(X: Any, tree: ClusterTree) -> NDArray[Any]:
     In a frame with titles they are taken by the names of the tree's objects, in any order.
     """
     n = tree.n_objects
-    numbers, _ = to_numbers(X, finite=False)
+    numbers, titles = _read(X, finite=False)
     numbers = np.asarray(numbers.toarray()) if is_sparse(numbers) else numbers
     allowed = f"distances to all {n} objects of the tree, one row for every new row"
     _check_table(numbers, allowed)
-    titles = titles_as_names(list(X.columns)[-numbers.shape[1] :]) if is_frame(X) else None
     if titles is not None and tree.names is not None and len(set(tree.names.tolist())) == n:
         numbers = numbers[:, _places(titles.tolist(), tree.names.tolist(), "objects")]
     elif numbers.shape[1] != n:
