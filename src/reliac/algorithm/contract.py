@@ -99,6 +99,33 @@ class LongEngine(Protocol):
         """Take over what an earlier run of the same problem found, after its levels have been joined."""
 
 
+class EarlierLists(NamedTuple):
+    """Lists that searches of another run have made, and the clusters of that run, by the numbers that rows have now.
+
+    ``found``: ``levels`` (of each list the level it was made at), ``clusters``, ``counts`` (entries of each list),
+    ``radius`` and ``entries``, clusters by their first rows. ``clusters_at``: gives for a level of that run, and for
+    each row of now, the first row of its cluster; -1 for a row that was not there or whose cluster had rows that are
+    gone.
+    """
+
+    found: Found
+    clusters_at: Callable[[int], NDArray[np.int64]]
+
+
+@runtime_checkable
+class ListKeeper(Protocol):
+    """What an engine may have besides, if what its searches find is of use to a run on more or fewer rows."""
+
+    def keep_lists(self) -> None:
+        """Keep the lists that searches make from now on."""
+
+    def kept_lists(self) -> Found:
+        """Return the lists kept, as :class:`EarlierLists` has them; no arrays if there are none."""
+
+    def use_lists(self, earlier: EarlierLists) -> None:
+        """Let lists of another run help searches."""
+
+
 class SteppingEngine(Protocol):
     """An engine that answers step by step, for the loop in :mod:`reliac.algorithm.loop`."""
 

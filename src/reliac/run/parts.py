@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithm.contract import Batch
+from ..algorithm.contract import Batch, EarlierLists, Found
 from ..algorithm.links import Indices
 from ..engines.choice import choose
 from ..engines.components import find_components, may_fall_apart
@@ -33,8 +33,10 @@ def cluster_by_parts(
     n_jobs: Any = None,
     progress: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    keep_lists: bool = False,
+    earlier_lists: EarlierLists | None = None,
 ) -> ClusterTree:
-    """Solve a problem, component by component where that saves work; the options are those of :func:`reliac.cluster`.
+    """Solve a problem, component by component where that saves work; the options are those of :func:`cluster_problem`.
 
     A run with a checkpoint, or by an engine that the user names, is one run on all objects.
     """
@@ -44,14 +46,14 @@ def cluster_by_parts(
         if parts is not None:
             run = PartsRun(problem, n_jobs, progress)
             with run.keeping_what_is_done():
-                return run.whole_tree_of(parts)
-    return cluster_problem(problem, engine, n_jobs, progress, checkpoint)
+                return run.whole_tree_of(parts, {} if keep_lists else None)
+    return cluster_problem(problem, engine, n_jobs, progress, checkpoint, keep_lists, earlier_lists)
 
 
 class PartsRun(Run):
     """A run on the parts of a problem. If it is stopped no level is complete: there are no links yet."""
 
-    def whole_tree_of(self, parts: list[Indices]) -> ClusterTree:
+    def whole_tree_of(self, parts: list[Indices], lists: Found | None) -> ClusterTree:
         """Run all parts, by the distances that engines compare: those of the user may be equal where these are not."""
         problem = self.problem
         stop = replace(problem.stop, max_distance=problem.longest)
@@ -68,7 +70,7 @@ class PartsRun(Run):
         one_link = problem.alpha == 0.0
         level, links, pairs = _one_by_one(found, stop.max_level) if one_link else level_by_level(done.whole())
         self.history.add(Batch(level, links._replace(distance=problem.heights(links.distance)), pairs))
-        return self.tree()
+        return self.tree(lists)
 
 
 def _history(batches: list[Batch]) -> History:

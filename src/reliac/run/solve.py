@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithm.contract import Batch, Engine, Found, LongEngine, NoRoom, Pace, TooManyTies
+from ..algorithm.contract import (
+    Batch,
+    EarlierLists,
+    Engine,
+    Found,
+    ListKeeper,
+    LongEngine,
+    NoRoom,
+    Pace,
+    TooManyTies,
+)
 from ..algorithm.links import Links, groups_of
 from ..engines.choice import ENGINES, Choice, choose, relief
 from ..engines.repeats import first_links
@@ -43,12 +53,15 @@ def cluster_problem(
     n_jobs: Any = None,
     progress: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    keep_lists: bool = False,
+    earlier_lists: EarlierLists | None = None,
 ) -> ClusterTree:
-    """Solve a problem; the options are those of :func:`reliac.cluster`."""
+    """Solve a problem; the options are those of :func:`reliac.cluster`, and lists of a run on other rows."""
     if not isinstance(engine, str):
         raise TypeError(unknown_name("engine", engine, [*ENGINES, "auto"]))
     check_jobs(n_jobs)
     run = Run(problem, n_jobs, progress)
+    run.keep_lists, run.earlier_lists = keep_lists, earlier_lists
     with run.keeping_what_is_done():
         if checkpoint is None:
             run.choice = choose(problem, engine)
@@ -115,6 +128,8 @@ class Run:
         self.engine: Engine | None = None
         self.keeper: Checkpoint | None = None
         self.found: Found = {}  # by an earlier run, for the engine
+        self.keep_lists = False  # whether the tree shall keep what searches find
+        self.earlier_lists: EarlierLists | None = None  # of a run on other rows
         self.outlook = Outlook(problem.n_objects, problem.stop)
         self.told = 0.0  # when progress was told last, in seconds from the start
 
@@ -146,7 +161,7 @@ class Run:
         """Run to the end."""
         try:
             self.run()
-            return self.tree()
+            return self.tree(self._lists() if self.keep_lists else None)
         except (KeyboardInterrupt, DeviceLost):
             self._keep_at_last()
             raise
@@ -197,6 +212,11 @@ class Run:
             engine.tell = self.hear
             if self.found:
                 engine.go_on_from(self.found)
+        if isinstance(engine, ListKeeper):
+            if self.keep_lists:
+                engine.keep_lists()
+            if self.earlier_lists is not None:
+                engine.use_lists(self.earlier_lists)
         for batch in engine.levels(self.history.last_level):
             heights = self.problem.heights(batch.links.distance)
             self.write(batch._replace(links=batch.links._replace(distance=heights)))
@@ -253,9 +273,12 @@ class Run:
         except OSError as error:
             self.note = f"the checkpoint could not be written ({error})"
 
-    def tree(self) -> ClusterTree:
+    def _lists(self) -> Found:
+        return self.engine.kept_lists() if isinstance(self.engine, ListKeeper) else {}
+
+    def tree(self, lists: Found | None = None) -> ClusterTree:
         """Return the tree of the levels so far."""
-        return make_tree(self.problem, self.history, self.choice, self.objects, self._fingerprint)
+        return make_tree(self.problem, self.history, self.choice, self.objects, self._fingerprint, lists)
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -268,6 +291,7 @@ def make_tree(
     choice: Choice | None,
     objects: NDArray[np.intp] | None = None,
     fingerprint: str | None = None,
+    lists: Found | None = None,
 ) -> ClusterTree:
     """Make the tree of the links in ``history``; ``fingerprint``: of the data, if it is known already."""
     level, links, pairs = history.whole()
@@ -294,4 +318,5 @@ def make_tree(
         reason=choice.reason if choice else "stopped before an engine was chosen",
         fingerprint=problem.objects.data_fingerprint() if fingerprint is None else fingerprint,
         problem=problem,
+        lists=lists,
     )

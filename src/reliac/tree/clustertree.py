@@ -41,6 +41,7 @@ class ClusterTree:
     fingerprint : a hash of the data, by which ``develop`` recognises it
     problem : the checked input, which refers to X and does not copy it; None for a tree from a file
     kept : the data that its file kept (``save(path, data=True)``), for a tree from a file; else None
+    lists : what searches found, for :meth:`extend` and :meth:`without`; None unless ``keep_lists`` asked for it
     """
 
     n_objects: int
@@ -55,6 +56,7 @@ class ClusterTree:
     fingerprint: str = ""
     problem: Problem | None = None
     kept: Objects | None = None
+    lists: Mapping[str, NDArray[Any]] | None = None
 
     def __post_init__(self) -> None:
         """Check the invariants, and keep them: the arrays become read-only."""

@@ -27,7 +27,8 @@ from ..compiled.rules import make_rules
 from ..lists.engine import SEARCH_LENGTH
 from ..lists.entries import LEVEL, N_ALIVE, N_LINKS, N_NODES
 from ..repeats import ROWS_LOOKED_AT, find_twins
-from ..vectors.engine import VectorsEngine, push_all
+from ..vectors.blocks import push_all
+from ..vectors.engine import VectorsEngine
 from ..vectors.spatial import SpatialEngine
 from .columns import Frame, make_frame
 from .device import free_bytes, the_device, to_device, to_host, why_not, worth_starting

@@ -28,16 +28,21 @@ def pack_lists(lists: Lists, nodes: Nodes, unsure: NDArray[np.bool_], pushed: ND
     known = (nodes.node_of >= 0) & ~unsure & (lists.count > 0)
     known[pushed] = False
     slots = np.flatnonzero(known)
-    counts = lists.count[slots].astype(np.int64)
-    entry_nodes = lists.nodes[_places(lists.start[slots], counts)]
+    counts, entry_nodes = entries_of(lists, slots)
     object_of = nodes.object_of.astype(np.int32)
     return {
         "clusters": object_of[slots],
         "counts": counts.astype(np.int32),
         "radius": lists.radius[slots],
-        "entries": object_of[nodes.slot_of[_living(nodes.parent)[entry_nodes]]],
+        "entries": object_of[nodes.slot_of[living_nodes(nodes.parent)[entry_nodes]]],
         "pushed": object_of[pushed],
     }
+
+
+def entries_of(lists: Lists, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return how many entries some lists have, and the nodes of all of them, list after list."""
+    counts = lists.count[slots].astype(np.int64)
+    return counts, lists.nodes[_places(lists.start[slots], counts)]
 
 
 def unpack_lists(engine: Any, found: Found) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -92,7 +97,7 @@ def _places(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.i
     return np.repeat(start - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
 
-def _living(parent: NDArray[np.int32]) -> NDArray[np.int64]:
+def living_nodes(parent: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return for every node the living one that holds it now. O(n log of the longest path)."""
     home = np.where(parent < 0, np.arange(len(parent)), parent)
     while True:

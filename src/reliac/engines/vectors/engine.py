@@ -6,24 +6,24 @@ everything not selected is at least the smallest bound left out.
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithm.contract import Pace
+from ...algorithm.contract import EarlierLists, Found, Pace
 from ...input.numbers import is_sparse
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
 from ...machine import in_threads, n_threads
-from ..compiled.loading import bare
 from ..compiled.products import product_error, times_transposed
-from ..compiled.scanning import CHUNK, scan_values
-from ..compiled.sorting import insert
-from ..compiled.spaces import pair_distance
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
-from ..lists.entries import N_LINKS, push
+from ..lists.entries import LEVEL, N_LINKS
+from ..lists.levels import ROUNDING
+from ..lists.reusing import Helper, Known, Record, enter_known, is_worth
 from ..repeats import often_repeated
+from .blocks import decide, exact_row, push_all, select_block
 from .moments import make_moments, refusal
 
 #: Rows and columns of one block product: small enough for the cache of one core.
@@ -36,83 +36,13 @@ READ = 2**14
 GONE = 1e30
 
 
-@bare
-def select_block(products, first, own, offset, weight, weights, by_size, bound, place, radius, wanted, reached):
-    """Take from a block of products the smallest lower bounds of each row.
+class Among(NamedTuple):
+    """Whom a search looks through: all clusters, or some of them."""
 
-    ``products`` (rows, columns): extra_q - 2 m_p m_q. ``offset`` (rows,): what added to it makes a lower bound of the
-    squared distance of the representatives; by size it is added here, otherwise, being the same for a whole row,
-    later. ``bound``, ``place`` (rows, k + 1): the smallest so far, sorted, and their columns. ``radius`` (columns,):
-    where ``wanted``, columns whose bound is inside it are noted in ``reached`` (pairs of row and column, their count in
-    the last row). Cost: one pass over the block; chunks without a small value are only compared.
-    """
-    zero = products[0, 0] * 0
-    for i in range(products.shape[0]):
-        row, c, w = products[i], offset[i], weight[i]
-        if by_size:
-            for j in range(len(row)):
-                row[j] = max(row[j] + c, zero) * (w * weights[j] / (w + weights[j]))
-            c = zero
-        scan_values(row, first, own[i], bound[i], place[i])
-        if not wanted:
-            continue
-        for start in range(0, len(row), CHUNK):
-            chunk, limits, hits = row[start : start + CHUNK], radius[start : start + CHUNK], 0
-            if len(chunk) == CHUNK:
-                for j in range(CHUNK):
-                    hits += chunk[j] + c < limits[j]
-            if hits or len(chunk) < CHUNK:
-                for j in range(len(chunk)):
-                    if chunk[j] + c < limits[j] and first + start + j != own[i]:
-                        if reached[-1, 0] < len(reached) - 1:
-                            reached[reached[-1, 0], 0] = i
-                            reached[reached[-1, 0], 1] = first + start + j
-                        reached[-1, 0] += 1
-
-
-@bare
-def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor, failed):
-    """Measure what was selected, exactly, and make the lists; note the rows that stay unproven in ``failed``.
-
-    Cost: k exact distances a row.
-    """
-    last = bound.shape[1] - 1
-    for i in range(len(slots)):
-        r = slots[i]
-        first, count = lists.start[r], np.int64(0)
-        # clusters that are gone come last: if one is selected, every living cluster is
-        radius = bound[i, last] * scale
-        if place[i, last] < 0 or nodes.node_of[columns[place[i, last]]] < 0:
-            radius = np.inf
-        for e in range(last):
-            if place[i, e] < 0:
-                break
-            q = columns[place[i, e]]
-            if nodes.node_of[q] < 0:
-                break
-            distance = pair_distance(space, r, q)
-            if distance < radius:
-                insert(lists.distances, lists.nodes, first, first + count, distance, nodes.node_of[q])
-                count += 1
-        lists.count[r], lists.radius[r] = count, radius
-        failed[i] = radius < np.inf and (count == 0 or lists.distances[first] * tie_factor >= radius)
-
-
-@bare
-def push_all(space, lists, nodes, work, pairs, slots, columns):
-    """Measure new clusters against those whose radius they may have entered, and enter them."""
-    for i, j in pairs:
-        r, c = columns[j], slots[i]
-        if nodes.node_of[r] < 0:
-            continue
-        push(lists, nodes, work, r, nodes.node_of[c], pair_distance(space, c, r))
-
-
-@bare
-def exact_row(space, r, columns, out):
-    """Distances of one cluster to all, one by one."""
-    for j in range(len(columns)):
-        out[j] = np.inf if columns[j] == r else pair_distance(space, r, columns[j])
+    means: NDArray[Any]  # of all columns, in the number type of the search
+    columns: NDArray[np.int64]  # the clusters looked through, by slots
+    others: NDArray[Any]  # their means
+    weights: NDArray[np.float64]  # their weights
 
 
 class VectorsEngine(ListEngine):
@@ -127,6 +57,9 @@ class VectorsEngine(ListEngine):
         self.stand_ins = np.arange(problem.n_objects)  # whom searches find, as long as they live
         self.columns = np.empty(0, np.int64)
         self.packed = 0
+        self.radius_before = np.empty(0)
+        self.record: Record | None = None  # where lists are kept for a run on other rows
+        self.helper: Helper | None = None  # lists of such a run
         self._make_space()
 
     def _make_space(self) -> None:
@@ -181,8 +114,10 @@ class VectorsEngine(ListEngine):
         """Search by float64 products, enter new clusters into the lists of others, and measure one by one."""
         self._pack()
         self.radius_before = np.full(len(slots), np.inf)
-        self._search_by_products(slots, self.means64(), push=True)
+        self._search_by_products(slots, self._all_columns(np.float64), push=True)
         self._search_one_by_one(slots)
+        known = Known(slots, np.zeros(len(slots), bool), np.ones(len(slots)), np.zeros(len(slots) + 1, np.int64), slots)
+        self._search_changed(known)
 
     def search_all(self, slots: NDArray[np.int64]) -> None:
         """Search all clusters; where rows repeat so often that ties would fill lists, the first of equal rows only.
@@ -195,6 +130,7 @@ class VectorsEngine(ListEngine):
         if first is None:
             super().search_all(slots)
             return
+        self.record = self.helper = None  # lists that leave equal rows out tell nothing of other rows
         self.stand_ins = np.flatnonzero(first == np.arange(len(first)))
         super().search_all(np.intersect1d(self.stand_ins, slots, assume_unique=True))
         others = np.flatnonzero(first != np.arange(len(first)))
@@ -220,19 +156,32 @@ class VectorsEngine(ListEngine):
         self.searches += len(slots)
         self.unsure[slots] = True
         self._pack()
+        worth = not push and is_worth(len(slots), self.n_clusters, self.problem.n_objects)
+        self._search_columns(self._search_with_help(slots) if worth else slots, push)
+        if self.record is not None and worth:
+            radius = self.lowered(self.lists.radius[slots], slots)
+            self.record.add(int(self.work.counters[LEVEL]), self.lists, self.nodes, slots, radius)
+
+    def _search_columns(self, slots: NDArray[np.int64], push: bool) -> None:
+        """Fill lists by looking at all clusters."""
         self.radius_before = self.lists.radius[self.columns]
         self.radius_before[self.position[slots]] = -np.inf  # what is searched needs no push
-        for means in (self.means, None):
-            slots = self._search_by_products(slots, self.means64() if means is None else means, push)
-            push = False
+        for kind in (np.float32, np.float64):
             if not len(slots):
                 return
-        self._search_one_by_one(slots)
+            slots = self._search_by_products(slots, self._all_columns(kind), push)
+            push = False
+        if len(slots):
+            self._search_one_by_one(slots)
 
-    def _search_by_products(self, slots: NDArray[np.int64], means: NDArray[Any], push: bool) -> NDArray[np.int64]:
+    def _all_columns(self, kind: Any) -> Among:
+        means = self.means if kind is np.float32 else self.means64()
+        return Among(means, self.columns, means, self.weights)
+
+    def _search_by_products(self, slots: NDArray[np.int64], among: Among, push: bool) -> NDArray[np.int64]:
         blocks = [slots[start : start + ROWS] for start in range(0, len(slots), ROWS)]
         results = self.in_threads(
-            lambda block: self._search_block(block, means, push),
+            lambda block: self._search_block(block, among, push),
             blocks,
             lambda block, result: self.done_with(block[~result[0]]),
         )
@@ -241,10 +190,12 @@ class VectorsEngine(ListEngine):
                 push_all(self.space, self.lists, self.nodes, self.work, pairs, block, self.columns)
         return np.concatenate([block[failed] for block, (failed, _) in zip(blocks, results, strict=True)])
 
-    def _search_block(self, slots: NDArray[np.int64], means: NDArray[Any], push: bool) -> tuple[NDArray[Any], Any]:
-        space, kind, d = self.space, means.dtype.type, self.space.sums.shape[1]
+    def _search_block(self, slots: NDArray[np.int64], among: Among, push: bool) -> tuple[NDArray[Any], Any]:
+        space, kind, d = self.space, among.means.dtype.type, self.space.sums.shape[1]
         own = self.position[slots]
-        left = means[own]
+        left = among.means[own]
+        if among.columns is not self.columns:
+            own = np.full(len(slots), -1)
         extra = left[:, d].copy()
         left *= kind(-2)
         left[:, d] = 1
@@ -255,15 +206,15 @@ class VectorsEngine(ListEngine):
         bound = np.full((len(slots), SEARCH_LENGTH + 1), np.inf, kind)
         place = np.full((len(slots), SEARCH_LENGTH + 1), -1, np.int32)
         scale = space.scale * self.unit**2 * (1 - 16 * float(np.finfo(kind).eps))
-        weights = self.weights.astype(kind)
+        weights = among.weights.astype(kind)
         by_size = space.by_size and (push or not self.equal_weights)  # equal weights do not change the order
         with np.errstate(over="ignore"):  # too far for this number type is as good as infinite
             radius = (self.radius_before / scale * (1 + 1e-6)).astype(kind)
         reached = np.zeros((len(slots) * (64 if push else 0) + 1, 2), np.int64)
         while True:
-            for start in range(0, len(self.columns), COLUMNS):
+            for start in range(0, len(among.columns), COLUMNS):
                 tile = slice(start, start + COLUMNS)
-                products = times_transposed(left, means[tile])
+                products = times_transposed(left, among.others[tile])
                 select_block(
                     products, start, own, offset, weight, weights[tile], by_size, bound, place,
                     radius[tile], push, reached,
@@ -275,10 +226,11 @@ class VectorsEngine(ListEngine):
         if not by_size:
             bound += offset[:, None]
             if space.by_size:
-                bound *= (weight * weights[0] / (weight + weights[0]))[:, None]
+                one = kind(self.weights[0])
+                bound *= (weight * one / (weight + one))[:, None]
         failed = np.zeros(len(slots), bool)
         factor = self.problem.tie_factor
-        decide(space, self.lists, self.nodes, slots, self.columns, bound, place, scale, factor, failed)
+        decide(space, self.lists, self.nodes, slots, among.columns, bound, place, scale, factor, failed)
         return failed, reached[: reached[-1, 0]]
 
     def _search_one_by_one(self, slots: NDArray[np.int64]) -> None:
@@ -295,6 +247,56 @@ class VectorsEngine(ListEngine):
             for r, (place, distance, radius) in zip(some, self.in_threads(measure, list(some)), strict=True):
                 self.set_list(int(r), self.columns[place], distance, radius)
             self.done_with(some)
+
+    # --- lists of a run on other rows ---
+
+    def keep_lists(self) -> None:
+        """Keep the lists that searches make from now on."""
+        self.record = Record()
+
+    def kept_lists(self) -> Found:
+        """Return the lists kept."""
+        return self.record.whole() if self.record else {}
+
+    def use_lists(self, earlier: EarlierLists) -> None:
+        """Let lists of another run help searches."""
+        self.helper = Helper(earlier) if earlier.found else None
+
+    def lowered(self, radius: NDArray[np.float64], slots: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return radii of clusters less what the rounding of this run may have added to distances.
+
+        A mean of up to n rows is off by at most n roundings of its largest, and a distance is a squared length.
+        """
+        space, n = self.space, self.problem.n_objects
+        error = 8.0 * n * float(np.finfo(np.float64).eps) * self.unit * np.sqrt(space.scale)
+        length = np.sqrt(radius) * (1.0 - ROUNDING) - error * (np.sqrt(space.weight[slots]) if space.by_size else 1.0)
+        return np.asarray(np.maximum(length, 0.0) ** 2)
+
+    def _search_with_help(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Fill lists by what an earlier run knows, and a search among changed clusters; return who is left."""
+        left = np.ones(self.problem.n_objects, bool)
+        for known in self.helper.known(int(self.work.counters[LEVEL]), self.nodes, slots) if self.helper else ():
+            left[known.slots[~self._search_changed(known)]] = False
+        return slots[left[slots]]
+
+    def _search_changed(self, known: Known) -> NDArray[np.bool_]:
+        """Fill the lists of clusters that have earlier ones; tell which of them still prove nothing."""
+        new = np.flatnonzero(known.changed[self.columns] & (self.nodes.node_of[self.columns] >= 0))
+        among = Among(self.means, self.columns[new], self.means[new], self.weights[new])
+        radius, failed = self.lowered(known.radius, known.slots), np.ones(len(known.slots), bool)
+
+        def fill(some: slice) -> None:
+            slots, starts = known.slots[some], known.starts[some.start : some.stop + 1]
+            self._search_block(slots, among, push=False)
+            enter_known(
+                self.space, self.lists, self.nodes, slots, starts, known.entries,
+                radius[some], self.problem.tie_factor, failed[some],
+            )  # fmt: skip
+
+        cuts = [*range(0, len(failed), ROWS), len(failed)]
+        pieces = [slice(*ends) for ends in pairwise(cuts)]
+        self.in_threads(fill, pieces, lambda some, _: self.done_with(known.slots[some][~failed[some]]))
+        return failed
 
     # --- the packed copy that products read ---
 
