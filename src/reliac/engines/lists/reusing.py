@@ -28,9 +28,6 @@ from .keeping import entries_of, living_nodes
 #: cost no more than finding out which clusters are unchanged.
 SMALLEST_SHARE = 1000
 
-#: So many clusters with lists of one earlier level are worth finding out what is unchanged since.
-FEW_LISTS = 16
-
 #: Lists that ties have made longer than this are not kept.
 MOST_ENTRIES = 2 * LIST_LENGTH
 
@@ -95,14 +92,17 @@ class Helper:
         self.starts = (np.cumsum(found["counts"]) - found["counts"])[order]
         self.entries = found["entries"]
 
-    def known(self, level: int, nodes: Nodes, slots: NDArray[np.int64]) -> Iterator[Known]:
-        """Tell what lists know about some clusters of a level: by the earlier level nearest to it that has one."""
+    def known(self, level: int, nodes: Nodes, slots: NDArray[np.int64], n_clusters: int) -> Iterator[Known]:
+        """Tell what lists know about some clusters of a level: by the earlier level nearest to it that has one.
+
+        Not by levels whose lists are too few.
+        """
         place = self._nearest(slots, level)
         has_list = place >= 0
         slots, place = slots[has_list], place[has_list]
         levels, counts = np.unique(self.levels[place], return_counts=True)
         now = nodes.slot_of[living_nodes(nodes.parent)[: len(nodes.node_of)]]
-        for one in levels[counts >= FEW_LISTS]:
+        for one in (one for one, count in zip(levels, counts, strict=True) if is_worth(count, n_clusters, len(now))):
             changed = changed_since(self.clusters_at(int(one)), now)
             fitting = (self.levels[place] == one) & ~changed[slots]
             yield self._lists(slots[fitting], place[fitting], changed)

@@ -32,6 +32,9 @@ ROWS, COLUMNS = 128, 2048
 #: Rows that are read at a time, where all are.
 READ = 2**14
 
+#: Rows of a block with few columns, at most.
+MOST_ROWS = 1024
+
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
 
@@ -190,7 +193,10 @@ class VectorsEngine(ListEngine):
                 push_all(self.space, self.lists, self.nodes, self.work, pairs, block, self.columns)
         return np.concatenate([block[failed] for block, (failed, _) in zip(blocks, results, strict=True)])
 
-    def _search_block(self, slots: NDArray[np.int64], among: Among, push: bool) -> tuple[NDArray[Any], Any]:
+    def _search_block(
+        self, slots: NDArray[np.int64], among: Among, push: bool, within: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[Any], Any]:
+        """Fill the lists of some clusters; ``within``: only with what is so near, all of it that a list has room for."""
         space, kind, d = self.space, among.means.dtype.type, self.space.sums.shape[1]
         own = self.position[slots]
         left = among.means[own]
@@ -202,14 +208,19 @@ class VectorsEngine(ListEngine):
         norm = np.sqrt(np.maximum(extra, 0)).astype(np.float64)
         error = product_error(norm, self.largest_norm, d, kind)
         offset = (extra.astype(np.float64) - error).astype(kind)
-        weight = space.weight[slots].astype(kind)
-        bound = np.full((len(slots), SEARCH_LENGTH + 1), np.inf, kind)
-        place = np.full((len(slots), SEARCH_LENGTH + 1), -1, np.int32)
+        weight, one = space.weight[slots].astype(kind), kind(self.weights[0])
         scale = space.scale * self.unit**2 * (1 - 16 * float(np.finfo(kind).eps))
         weights = among.weights.astype(kind)
         by_size = space.by_size and (push or not self.equal_weights)  # equal weights do not change the order
+        share = weight * one / (weight + one) if space.by_size and not by_size else np.ones(1, kind)
+        limit = np.full(len(slots), np.inf) if within is None else within / (scale * share)
+        if not by_size:
+            limit = limit - offset + 1e-6 * np.abs(offset)
         with np.errstate(over="ignore"):  # too far for this number type is as good as infinite
-            radius = (self.radius_before / scale * (1 + 1e-6)).astype(kind)
+            radius = (self.radius_before / scale * (1 + 1e-6)).astype(kind) if push else np.empty(0, kind)
+            limit = (limit + 1e-6 * np.abs(limit)).astype(kind)
+        bound = np.repeat(limit[:, None], SEARCH_LENGTH + 1, axis=1)
+        place = np.full(bound.shape, -1, np.int32)
         reached = np.zeros((len(slots) * (64 if push else 0) + 1, 2), np.int64)
         while True:
             for start in range(0, len(among.columns), COLUMNS):
@@ -224,10 +235,7 @@ class VectorsEngine(ListEngine):
             reached = np.zeros((int(reached[-1, 0]) + 2, 2), np.int64)
             bound[:], place[:] = np.inf, -1
         if not by_size:
-            bound += offset[:, None]
-            if space.by_size:
-                one = kind(self.weights[0])
-                bound *= (weight * one / (weight + one))[:, None]
+            bound = (bound + offset[:, None]) * share[:, None]
         failed = np.zeros(len(slots), bool)
         factor = self.problem.tie_factor
         decide(space, self.lists, self.nodes, slots, among.columns, bound, place, scale, factor, failed)
@@ -275,7 +283,8 @@ class VectorsEngine(ListEngine):
     def _search_with_help(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill lists by what an earlier run knows, and a search among changed clusters; return who is left."""
         left = np.ones(self.problem.n_objects, bool)
-        for known in self.helper.known(int(self.work.counters[LEVEL]), self.nodes, slots) if self.helper else ():
+        level = int(self.work.counters[LEVEL])
+        for known in self.helper.known(level, self.nodes, slots, self.n_clusters) if self.helper else ():
             left[known.slots[~self._search_changed(known)]] = False
         return slots[left[slots]]
 
@@ -287,13 +296,14 @@ class VectorsEngine(ListEngine):
 
         def fill(some: slice) -> None:
             slots, starts = known.slots[some], known.starts[some.start : some.stop + 1]
-            self._search_block(slots, among, push=False)
+            self._search_block(slots, among, push=False, within=radius[some])
             enter_known(
                 self.space, self.lists, self.nodes, slots, starts, known.entries,
                 radius[some], self.problem.tie_factor, failed[some],
             )  # fmt: skip
 
-        cuts = [*range(0, len(failed), ROWS), len(failed)]
+        rows = max(ROWS, min(MOST_ROWS, len(failed) // (2 * self.threads)))
+        cuts = [*range(0, len(failed), rows), len(failed)]
         pieces = [slice(*ends) for ends in pairwise(cuts)]
         self.in_threads(fill, pieces, lambda some, _: self.done_with(known.slots[some][~failed[some]]))
         return failed
