@@ -69,6 +69,7 @@ def cluster(
     n_jobs: int | None = None,
     progress: bool | Literal["json"] | Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    keep_lists: bool = False,
     **unknown: NoReturn,
 ) -> ClusterTree:
     """Cluster objects by merging, at every step, all pairs of clusters that are each other's nearest neighbour.
@@ -80,12 +81,12 @@ def cluster(
     criterion : "single", "complete", "average", "weighted", "centroid", "median" or "ward"; also "upgma" (average),
         "wpgma" (weighted), "upgmc" (centroid) and "wpgmc" (median).
     metric : the name of a metric that ``scipy.spatial.distance.pdist`` knows, a function of two rows (or of two
-        objects of any kind, such as texts: X is then a list of them), or
-        "precomputed". Centroid, median and ward need "euclidean", "sqeuclidean" or "precomputed", and take given
-        distances as Euclidean ones. With "nan_euclidean" (as in scikit-learn) and "gower" values may be missing, and
-        "gower" compares numbers, ordered and plain categories and booleans by the types of a frame's columns
-        (docs/after.md). With "sqeuclidean" distances in the tree are squares (of ward the growth of the sum
-        of squares), as in the paper; average of "sqeuclidean" or "cosine" distances needs no matrix.
+        objects of any kind, such as texts: X is then a list of them), or "precomputed". Centroid, median and ward need
+        "euclidean", "sqeuclidean" or "precomputed", and take given distances as Euclidean ones. With "nan_euclidean"
+        (as in scikit-learn) and "gower" values may be missing, and "gower" compares numbers, ordered and plain
+        categories and booleans by the types of a frame's columns (docs/after.md). With "sqeuclidean" distances in the
+        tree are squares (of ward the growth of the sum of squares), as in the paper; average of "sqeuclidean" or
+        "cosine" distances needs no matrix.
     alpha : share of the smallest reliable links that each step establishes; 1 is the reliable strategy, 0 the
         standard one (a single link a step).
     n_clusters : stop when exactly this many clusters are left.
@@ -116,6 +117,8 @@ def cluster(
         after every level and a few times a second during searches.
     checkpoint : a file that keeps the levels done and what was found for the next ones, written about every half
         minute; after a crash the same call goes on from there. One run at a time can use it.
+    keep_lists : keep what searches of the vectors engine find, 100 to 300 bytes an object, in the tree and in its file:
+        :meth:`ClusterTree.extend` and :meth:`ClusterTree.without` then need a fraction of a fresh run.
 
     Returns
     -------
@@ -152,10 +155,8 @@ def cluster(
         "n_jobs": n_jobs,
     }
     if neighbors is not None or join_components:
-        how = (engine, n_jobs, progress, checkpoint)
-        return cluster_along(X, criterion, neighbors, join_components, rules, how)
-    problem = make_problem(X, criterion, **rules)
-    tree = cluster_by_parts(problem, engine, n_jobs, progress, checkpoint)
+        return cluster_along(X, criterion, neighbors, join_components, rules, (engine, n_jobs, progress, checkpoint))
+    tree = cluster_by_parts(make_problem(X, criterion, **rules), engine, n_jobs, progress, checkpoint, keep_lists)
     check_reached(tree, n_clusters)
     return tree
 

@@ -177,7 +177,7 @@ def make_problem(
         metric=metric,
         alpha=alpha,
         tie_tolerance=tolerance,
-        weights=_check_weights(weights, objects.n),
+        weights=check_weights(weights, objects.n),
         stop=stop,
         constraints=constraints,
     )
@@ -216,7 +216,8 @@ def check_metric_fits(criterion: Criterion, metric: MetricLike) -> None:
     )
 
 
-def _check_weights(weights: Any, n: int) -> NDArray[np.float64]:
+def check_weights(weights: Any, n: int) -> NDArray[np.float64]:
+    """Return one positive number for each of n rows; ones where none are given."""
     if weights is None:
         return np.ones(n)
     check_unmasked(weights)

@@ -49,6 +49,7 @@ def subtree(tree: ClusterTree, cluster: Any, cut: Cut, by: str) -> ClusterTree:
         fingerprint="" if data is None else data.data_fingerprint(),
         problem=problem,
         kept=kept,
+        lists=None,
     )
 
 

@@ -20,6 +20,7 @@ from ..algorithm.contract import Batch, EarlierLists, Found
 from ..algorithm.links import Indices
 from ..engines.choice import choose
 from ..engines.components import find_components, may_fall_apart
+from ..input.options import check_switch
 from ..input.problem import Problem
 from ..tree.clustertree import ClusterTree
 from .groups import level_by_level, part_of, run_groups, some_pairs
@@ -40,6 +41,7 @@ def cluster_by_parts(
 
     A run with a checkpoint, or by an engine that the user names, is one run on all objects.
     """
+    keep_lists = check_switch("keep_lists", keep_lists)
     if isinstance(engine, str) and engine == "auto" and checkpoint is None and may_fall_apart(problem):
         with Run(problem, n_jobs, None).keeping_what_is_done():
             parts = find_components(problem, n_jobs)

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import asking, asking_cuts, asking_order, asking_scores, asking_typical, cuts, exports, levels, outliers, walks
+from . import (
+    asking,
+    asking_cuts,
+    asking_more,
+    asking_order,
+    asking_scores,
+    asking_typical,
+    cuts,
+    exports,
+    levels,
+    outliers,
+    walks,
+)
 from .building import check_invariants
 from .levels import SpanningTree
 
@@ -282,6 +294,8 @@ class ClusterTree:
     agreement = asking_order.agreement
     plot_tanglegram = asking_order.plot_tanglegram
     predict = asking.predict
+    extend = asking_more.extend
+    without = asking_more.without
     medoids = asking_typical.medoids
     exemplars = asking_typical.exemplars
     summary = asking_typical.summary

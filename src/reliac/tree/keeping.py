@@ -1,4 +1,4 @@
-"""The data that a tree file keeps on request: the rows, or the distances, that the tree was made from.
+"""What a tree file keeps on request: the rows, or the distances, that the tree was made from; lists of searches.
 
 The means of all clusters of all levels would take twice the room of the rows, and follow from these in one pass: so
 rows are kept for every criterion. The arrays stand in a folder of their own in the archive, with a header and a
@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,10 @@ VERSION = 1
 
 FOLDER = "data/"
 HEADER = f"{FOLDER}header"
+
+#: Where the lists of searches stand, and the kinds of numbers in them.
+LISTS = "lists/"
+LIST_ARRAYS = {"levels": "i", "clusters": "i", "counts": "i", "radius": "f", "entries": "i"}
 
 #: The parts of a sparse table, as SciPy calls them.
 _SPARSE = ("data", "indices", "indptr")
@@ -58,15 +63,24 @@ def held_objects(tree: ClusterTree) -> Objects | None:
     return tree.kept if tree.problem is None else tree.problem.objects
 
 
-def with_data(content: bytes, tree: ClusterTree) -> bytes | memoryview:
+def with_data(content: bytes | memoryview, tree: ClusterTree) -> bytes | memoryview:
     """Return what a tree file holds with the data of the tree behind it; they are stored as they are, uncompressed."""
     objects = _objects_to_keep(tree)
     header, arrays = _packed(objects)
+    return _with_folder(content, FOLDER, header, arrays)
+
+
+def with_lists(content: bytes | memoryview, lists: Mapping[str, NDArray[Any]]) -> bytes | memoryview:
+    """Return what a tree file holds with the lists of searches behind it."""
+    return _with_folder(content, LISTS, {"version": VERSION}, dict(lists))
+
+
+def _with_folder(content: bytes | memoryview, folder: str, header: dict[str, Any], arrays: Arrays) -> memoryview:
     header["sha256"] = digest_of(header, arrays)
     buffer = io.BytesIO(content)
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_STORED) as archive:  # numbers hardly shrink
         for name, array in ({"header": np.array(json.dumps(header))} | arrays).items():
-            with archive.open(f"{FOLDER}{name}.npy", "w", force_zip64=True) as member:
+            with archive.open(f"{folder}{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
     return buffer.getbuffer()
 
@@ -127,6 +141,37 @@ def read_data(archive: Archive, n: int, where: object) -> Objects | None:
     if header.pop("sha256", None) != digest_of(header, arrays):
         raise Unusable("its data do not match their checksum")
     return _unpacked(header, arrays, n)
+
+
+def read_lists(archive: Archive, n: int, where: object) -> Arrays | None:
+    """Return the lists that an archive keeps for a tree of n objects; None if it keeps none."""
+    if f"{LISTS}header" not in archive:
+        return None
+    header = json.loads(str(archive.read(f"{LISTS}header")))
+    if not isinstance(header, dict) or header.get("version") != VERSION:
+        return None  # a later release keeps them in another way: the tree is made again without them
+    present = [name for name in LIST_ARRAYS if f"{LISTS}{name}" in archive]
+    declared = {name: archive.declared(f"{LISTS}{name}") for name in present}
+    check_memory(2 * sum(found.size for found in declared.values()), f"The lists in {where}")
+    arrays = {name: archive.read(f"{LISTS}{name}") for name in present}
+    if header.pop("sha256", None) != digest_of(header, arrays) or not _are_lists(arrays, n):
+        raise Unusable("its lists are damaged")
+    return arrays
+
+
+def _are_lists(arrays: Arrays, n: int) -> bool:
+    """Tell whether arrays can be lists of n objects; none of them is fine too."""
+    if not arrays:
+        return True
+    if arrays.keys() != LIST_ARRAYS.keys() or any(
+        arrays[name].dtype.kind != kind for name, kind in LIST_ARRAYS.items()
+    ):
+        return False
+    count = (len(arrays["counts"]),)
+    if any(arrays[name].shape != (count if name != "entries" else (arrays["counts"].sum(),)) for name in arrays):
+        return False
+    inside = all(((arrays[name] >= 0) & (arrays[name] < n)).all() for name in ("clusters", "entries"))
+    return bool(inside and all((arrays[name] >= 0).all() for name in ("levels", "counts", "radius")))
 
 
 def _check_declared(header: dict[str, Any], declared: dict[str, Declared], n: int) -> None:

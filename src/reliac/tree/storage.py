@@ -17,7 +17,7 @@ from ..input.options import check_switch
 from ..machine import check_memory
 from .building import LINK
 from .clustertree import ClusterTree
-from .keeping import digest_of, read_data, with_data
+from .keeping import digest_of, read_data, read_lists, with_data, with_lists
 
 FORMAT = "reliac-tree"
 VERSION = 1
@@ -46,7 +46,9 @@ class Stored(NamedTuple):
 
 def save(tree: ClusterTree, path: str | os.PathLike[str], data: bool = False, **more: str) -> None:
     """Write a tree under a temporary name and rename it, with its data if asked for; ``more`` goes into the header."""
-    content = to_bytes(tree, **more)
+    content: bytes | memoryview = to_bytes(tree, **more)
+    if tree.lists is not None:
+        content = with_lists(content, tree.lists)
     write_atomically(path, with_data(content, tree) if check_switch("data", data) else content)
 
 
@@ -142,7 +144,8 @@ def _read_archive(data: bytes, where: object) -> tuple[dict[str, Any], dict[str,
     arrays = {name: archive.read(name) for name in present}
     if header.pop("sha256", None) != digest_of(header, arrays):
         raise Unusable("its contents do not match their checksum")
-    return header, {**arrays, "kept": read_data(archive, header["n_objects"], where)}
+    n = header["n_objects"]
+    return header, {**arrays, "kept": read_data(archive, n, where), "lists": read_lists(archive, n, where)}
 
 
 def _check_declared(n: int, present: dict[str, Declared]) -> None:

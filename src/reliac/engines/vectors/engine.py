@@ -196,7 +196,7 @@ class VectorsEngine(ListEngine):
     def _search_block(
         self, slots: NDArray[np.int64], among: Among, push: bool, within: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[Any], Any]:
-        """Fill the lists of some clusters; ``within``: only with what is so near, all of it that a list has room for."""
+        """Fill the lists of some clusters; ``within``: only with what is nearer than that, as far as there is room."""
         space, kind, d = self.space, among.means.dtype.type, self.space.sums.shape[1]
         own = self.position[slots]
         left = among.means[own]
