@@ -65,7 +65,7 @@ def extend(
     whole = replace(
         problem,
         objects=objects,
-        weights=np.concatenate((problem.weights, check_weights(weights, count))),
+        weights=np.concatenate((problem.weights, check_weights(weights, count) if count else np.empty(0))),
         stop=_stop(tree, problem, objects.n, rules),
     )
     objects.check_range(whole.criterion, whole.metric, whole.weights)
