@@ -48,6 +48,7 @@ class GpuEngine(VectorsEngine):
     """Ward, centroid, median, and average of squared Euclidean or cosine distances, on a GPU."""
 
     name = "gpu"
+    helps_others = False
     costly_to_ask = True  # whether there is a device is known only once torch is imported
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:

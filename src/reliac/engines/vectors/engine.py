@@ -53,6 +53,7 @@ class VectorsEngine(ListEngine):
 
     name = "vectors"
     keeps_lists = True
+    helps_others = True  # whether its searches can be kept for a run on other rows: slots are objects
     usual_pace = Pace(1.0, after=0.5, rising=1.8, falling=2.0)
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
@@ -260,7 +261,7 @@ class VectorsEngine(ListEngine):
 
     def keep_lists(self) -> None:
         """Keep the lists that searches make from now on."""
-        self.record = Record()
+        self.record = Record() if self.helps_others else None
 
     def kept_lists(self) -> Found:
         """Return the lists kept."""
@@ -268,7 +269,7 @@ class VectorsEngine(ListEngine):
 
     def use_lists(self, earlier: EarlierLists) -> None:
         """Let lists of another run help searches."""
-        self.helper = Helper(earlier) if earlier.found else None
+        self.helper = Helper(earlier) if self.helps_others and earlier.found else None
 
     def lowered(self, radius: NDArray[np.float64], slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return radii of clusters less what the rounding of this run may have added to distances.

@@ -40,6 +40,7 @@ class SpatialEngine(VectorsEngine):
     """Ward, centroid, median and average in few dimensions: near-linear time, O(n (d + k)) memory."""
 
     name = "spatial"
+    helps_others = False
     usual_pace = Pace(1.0, after=1.3, rising=2.2)
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
