@@ -143,6 +143,48 @@ def test_it_can_be_stopped_and_developed(all_on_device):
     assert error.value.tree.n_levels >= 1
 
 
+# --- rows that are on a device ---
+
+
+@pytest.fixture
+def tensors_on_device(monkeypatch):
+    """Take all tensors for such as are in the memory of a device."""
+    import torch
+
+    from reliac.input import numbers
+
+    monkeypatch.setattr(numbers, "lives_on_device", lambda data: isinstance(data, torch.Tensor))
+
+
+def test_rows_on_a_device_are_clustered_without_a_copy_on_the_host(all_on_device, tensors_on_device, monkeypatch):
+    import torch
+
+    from reliac.input.device_rows import DeviceRows
+
+    X = torch.from_numpy(DATA["float32"])
+    expected = reliac.cluster(X.numpy(), "ward", engine="vectors")
+    with monkeypatch.context() as patch:
+        patch.setattr(DeviceRows, "host", property(lambda rows: pytest.fail("the rows were copied")))
+        found = reliac.cluster(X, "ward", engine="gpu")
+        near = reliac.neighbors(X, 5, engine="gpu")
+    assert np.array_equal(found.links, expected.links)
+    assert found.fingerprint == expected.fingerprint
+    assert np.array_equal(near.indices, reliac.neighbors(X.numpy(), 5).indices)
+
+
+def test_rows_on_a_device_serve_all_other_engines_and_tensors_all_types(all_on_device, tensors_on_device):
+    import torch
+
+    X = torch.from_numpy(DATA["wide lattice"])
+    for criterion, engine in (("complete", "auto"), ("single", "auto"), ("ward", "vectors"), ("median", "gpu")):
+        expected = reliac.cluster(X.numpy(), criterion)
+        for form in (X, X.to(torch.float16), X.to(torch.int32)):
+            assert np.array_equal(reliac.cluster(form, criterion, engine=engine).links, expected.links)
+    X[3, 1] = torch.nan
+    with pytest.raises(ValueError, match=r"NaN .*row 3, column 1"):
+        reliac.cluster(X, engine="gpu")
+
+
 # --- what goes wrong ---
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import explain
 from ..machine import in_threads
+from .device_rows import DeviceRows, lives_on_device
 
 Names = NDArray[np.str_]
 
@@ -63,6 +64,8 @@ def are_names(values: Sequence[Any]) -> bool:
 
 def first_not_finite(numbers: Any) -> tuple[tuple[int, ...], Any] | None:
     """Return the first place that holds NaN or infinity and what is there, or None."""
+    if isinstance(numbers, DeviceRows) and not np.isfinite(numbers.sum()):
+        numbers = numbers.host
     if is_sparse(numbers):
         if np.isfinite(numbers.data).all():
             return None
@@ -101,6 +104,12 @@ def to_numbers(data: Any, finite: bool = True, gaps: bool = False) -> tuple[Any,
     float32, float64, integers and booleans stay what they are; float16 becomes float32; sparse becomes CSR. With
     ``finite=False`` an array is left for the caller to look through; with ``gaps`` NaN is allowed.
     """
+    if lives_on_device(data):
+        rows = DeviceRows(data)
+        if finite and not gaps:
+            check_finite(rows)
+            return rows, None
+        data = rows.host
     if is_sparse(data):
         return _sparse_numbers(data), None
     if is_frame(data):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..algorithm.criteria import Criterion
 from ..errors import InvariantError, explain, option, shown
 from . import condensed
+from .device_rows import DeviceRows
 from .distances import agreeing_names, check_given, note_if_not_euclidean
 from .fingerprints import distances_fingerprint, exact_fingerprint, vectors_fingerprint
 from .gower import mixed_rows
@@ -145,6 +146,15 @@ class Objects(ABC):
             )
         return self
 
+    @property
+    def on_device(self) -> bool:
+        """Whether they are in the memory of a device."""
+        return False
+
+    def at_home(self) -> Self:
+        """Return the same objects in the memory of the host."""
+        return self
+
     def named(self, names: Any) -> Self:
         """Return the same objects with other names, checked; None leaves them as they are."""
         return self if names is None else replace(self, names=check_names(names, self.n))
@@ -169,6 +179,15 @@ class Vectors(Objects):
     def sparse(self) -> bool:
         """Whether the rows are a sparse matrix."""
         return is_sparse(self.rows)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the rows are in the memory of a device."""
+        return isinstance(self.rows, DeviceRows)
+
+    def at_home(self) -> Self:
+        """Return the same rows in the memory of the host."""
+        return replace(self, rows=self.rows.host) if self.on_device else self
 
     @property
     def number_type(self) -> str:

@@ -42,6 +42,8 @@ def cluster_by_parts(
     A run with a checkpoint, or by an engine that the user names, is one run on all objects.
     """
     keep_lists = check_switch("keep_lists", keep_lists)
+    if problem.objects.on_device and not getattr(choose(problem, engine).engine, "reads_device", False):
+        problem = replace(problem, objects=problem.objects.at_home())
     if isinstance(engine, str) and engine == "auto" and checkpoint is None and may_fall_apart(problem):
         with Run(problem, n_jobs, None).keeping_what_is_done():
             parts = find_components(problem, n_jobs)

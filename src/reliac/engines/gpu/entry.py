@@ -19,7 +19,8 @@ class GpuEntry:
     """Stands in the registry for both; what is made of it is one of them."""
 
     name = "gpu"
-    costly_to_ask = True
+    costly_to_ask = True  # whether there is a device is known only once torch is imported
+    reads_device = True  # whether it takes rows that are on a device already
 
     def __new__(cls, problem: Problem, n_jobs: int | None = None) -> Engine:  # type: ignore[misc]
         """Make the engine of the problem."""

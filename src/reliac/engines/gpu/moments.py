@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.criteria import MeanForm
+from ...input.device_rows import DeviceRows
 from ...input.metrics import Squares, squares_of, unit_rows
 from ...input.numbers import is_sparse
 from ...input.objects import rows_of
@@ -160,12 +161,17 @@ def single_rows(
     rows: Any, form: Squares, device: Any, threads: int, like: Moments | None = None
 ) -> tuple[DeviceMoments, Any]:
     """Put rows on the device as clusters of one, near ones close together; return the row of every slot besides."""
-    return place_rows(to_device(compared_rows(rows, form, threads), device, threads), like)
+    return place_rows(upload(compared_rows(rows, form, threads), device, threads), like)
 
 
-def compared_rows(rows: Any, form: Squares, threads: int) -> NDArray[Any]:
-    """Return the rows whose squared differences are compared, on the host."""
-    return _unit_rows(rows, threads) if form is Squares.UNIT else rows
+def compared_rows(rows: Any, form: Squares, threads: int) -> Any:
+    """Return the rows whose squared differences are compared; those of unit length are made on the host."""
+    return _unit_rows(np.asarray(rows), threads) if form is Squares.UNIT else rows
+
+
+def upload(rows: Any, device: Any, threads: int) -> Any:
+    """Return rows on the device; what is there already is not copied."""
+    return rows.tensor.to(device) if isinstance(rows, DeviceRows) else to_device(rows, device, threads)
 
 
 def place_rows(vectors: Any, like: Moments | None = None) -> tuple[DeviceMoments, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..spanning.forest import Edges, Twins
 from .device import free_bytes, the_device, to_device, why_not, worth_starting
 from .engine import BYTES_AT_A_TIME
 from .failures import on_device
-from .moments import compared_rows
+from .moments import compared_rows, upload
 from .points import place_points, twins_on_device
 from .rounds import Rounds
 
@@ -36,6 +37,10 @@ class GpuSpanningEngine(SpanningEngine):
 
     name = "gpu"
     costly_to_ask = True  # whether there is a device is known only once torch is imported
+
+    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+        few = problem.n_objects <= FEW
+        super().__init__(replace(problem, objects=problem.objects.at_home()) if few else problem, n_jobs)
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
@@ -72,7 +77,7 @@ class GpuSpanningEngine(SpanningEngine):
     def _search(self) -> tuple[Edges, Twins | None]:
         form = squares_of(self.problem.metric)
         rows = compared_rows(rows_of(self.problem.objects), form, self.threads)
-        vectors = to_device(rows, the_device(), self.threads)
+        vectors = upload(rows, the_device(), self.threads)
 
         def search(own: NDArray[np.int64] | None) -> Edges:
             if own is None:

@@ -58,6 +58,8 @@ def find_nearest(
     if engine == "gpu" or (engine == "auto" and how == "products" and _worth_a_device(objects)):
         _check_device(objects, k, metric)
         how = "device"
+    if how != "device":
+        objects = objects.at_home()
     if how == "whole rows":
         return Nearest(*nearest_in_whole_rows(objects, k, metric, threads))
     rows = objects.rows  # type: ignore[union-attr]
