@@ -31,8 +31,11 @@ class PlainSearch:
         self.square = pad(square, (0, padding), value=torch().inf)
         self.inverse = pad(columns.inverse, (0, padding), value=1.0)
 
-    def nearest(self, own: Any, k: int) -> Candidates:
-        """Return for some columns the k columns with the smallest lower bounds, and the smallest bound left out."""
+    def nearest(self, own: Any, k: int, least: int = 0) -> Candidates:
+        """Return for some columns the k columns with the smallest lower bounds, and the smallest bound left out.
+
+        ``least``: never fewer than k are returned, if there are so many.
+        """
         step = max(1, BLOCK // len(self.rows))
         with exact_products():
             parts = [self._nearest(own[at : at + step], k) for at in range(0, len(own), step)]

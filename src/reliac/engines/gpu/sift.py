@@ -104,24 +104,33 @@ class SiftSearch:
         self.sample = _Packed(rows[sampled].contiguous(), columns.extra[sampled], columns.inverse[sampled])
         self.rounding = (self.width + 8) * 2.0**-24
 
-    def nearest(self, own: Any, k: int) -> Candidates:
-        """Return for some columns those that may be their k nearest, and how far all others are at least."""
+    def nearest(self, own: Any, k: int, least: int = 0) -> Candidates:
+        """Return for some columns those that may be their k nearest, and how far all others are at least.
+
+        At least ``least`` of them, where thresholds that were guessed too small can be helped.
+        """
         wanted = WANTED * (k + 1)
-        parts = []
-        for some in own.split(self._batch(wanted)):
-            part, tau = self._within(some, self._thresholds(some, wanted), k, ROOM * wanted, ROOM_KEPT * wanted)
-            parts.append(part)
-            again = (~part.sure).nonzero()[:, 0]
-            for factor, times in zip((1 + 1e-4, 1 - 1e-3), MORE_ROOM, strict=True):
-                if not len(again):
-                    break
-                room = times * wanted
-                more, new = self._within(some[again], tau[again] * factor, k, room, room)
-                for kept, found in zip(part, more, strict=True):
-                    kept[again] = found
-                tau[again] = new
-                again = again[~more.sure]
+        parts = [self._nearest(some, k, least, wanted) for some in own.split(self._batch(wanted))]
         return Candidates(*(torch().cat(part) for part in zip(*parts, strict=True)))
+
+    def _nearest(self, own: Any, k: int, least: int, wanted: int) -> Candidates:
+        part, tau = self._within(own, self._thresholds(own, wanted), k, ROOM * wanted, ROOM_KEPT * wanted)
+
+        def search_again(some: Any, thresholds: Any, room: int) -> None:
+            more, new = self._within(own[some], thresholds, k, room, room)
+            for kept, found in zip(part, more, strict=True):
+                kept[some] = found
+            tau[some] = new
+
+        for times in (2, 4) if least else ():
+            short = (part.sure & (part.places[:, least - 1] < 0)).nonzero()[:, 0]
+            if len(short):
+                search_again(short, self._thresholds(own[short], times * wanted), times * ROOM_KEPT * wanted)
+        for factor, room in zip((1 + 1e-4, 1 - 1e-3), MORE_ROOM, strict=True):
+            over = (~part.sure).nonzero()[:, 0]
+            if len(over):
+                search_again(over, tau[over] * factor, room * wanted)
+        return part
 
     def outside(self, own: Any, group: Any, tau: Any) -> Any:
         """Return for some columns how far, at least, all columns of other groups are; no more than about ``tau``.

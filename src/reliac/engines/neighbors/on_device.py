@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...input.metrics import Squares
+from ...machine import in_threads
 from ..compiled.products import one_blas_thread
 from ..gpu.columns import Candidates, Columns, make_frame
 from ..gpu.device import the_device, to_host, torch
@@ -33,7 +34,7 @@ def nearest_on_device(rows: Any, k: int, form: Squares, threads: int) -> tuple[N
         frame = make_frame(moments, everyone)
         search = pack_columns(Columns(moments, everyone, frame))
         for some in everyone.split(AT_A_TIME):
-            found = search.nearest(some, min(k + BESIDES, n - 1))
+            found = search.nearest(some, min(k + BESIDES, n - 1), least=k)
             gaps, places, sure = _measured(moments, object_of, some, found, k, form, frame.unit)
             at = to_host(object_of[some])
             indices[at], distances[at], proven[at] = places, gaps, sure
@@ -42,9 +43,12 @@ def nearest_on_device(rows: Any, k: int, form: Squares, threads: int) -> tuple[N
         load_products()
         with one_blas_thread():
             packed = Packed(np.asarray(rows), form)
-            for start in range(0, len(left), ROWS):
+
+            def fill_tied(start: int) -> None:
                 some = left[start : start + ROWS]
                 distances[some], indices[some] = settle_ties(packed, some, distances[some], indices[some])
+
+            in_threads(fill_tied, range(0, len(left), ROWS), threads)
     return indices, distances
 
 
