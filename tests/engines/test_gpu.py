@@ -70,6 +70,7 @@ def all_on_device(monkeypatch):
     monkeypatch.setattr(search, "FEW_COLUMNS", 32)
     monkeypatch.setattr(search, "FEW_PRODUCTS", 0)
     monkeypatch.setattr(engine, "WORTH_ASKING", 0)
+    monkeypatch.setattr(engine, "WORTH_ASKING_TO_PUSH", 0)
 
 
 def same_links(X, criterion, **options):

@@ -37,8 +37,9 @@ from .levels import RULES, DeviceLevels
 from .moments import DeviceMoments, fresh_moments, kind_of_moments, mirror_of, order_by_cells
 from .search import DeviceLists, Search
 
-#: Squared differences of one search from which the device is asked, in the midst of a run.
-WORTH_ASKING = 2e8
+#: Squared differences of one search in the midst of a run from which the device is asked; and of one whose clusters are
+#: entered into the lists of others, which takes the CPU longer.
+WORTH_ASKING, WORTH_ASKING_TO_PUSH = 2e7, 2e6
 
 #: Bytes on the device for each object besides its numbers, and for what is searched at a time.
 BYTES, BYTES_AT_A_TIME = 700, 2**31
@@ -191,7 +192,8 @@ class GpuEngine(VectorsEngine):
 
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists by searches on the device, or on the CPU where that is quicker."""
-        if len(slots) * self.n_clusters * self.space.sums.shape[1] < WORTH_ASKING:
+        squares = len(slots) * self.n_clusters * self.space.sums.shape[1]
+        if squares < (WORTH_ASKING_TO_PUSH if push else WORTH_ASKING):
             super().search(slots, push)
             return
         self.searches += len(slots)

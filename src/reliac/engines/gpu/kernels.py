@@ -16,7 +16,7 @@ import triton.language as tl
 BLOCK, TILE, CHUNK = 128, 128, 16
 
 #: Classes of columns: a tile has this many, a column is in that of its number modulo this.
-CLASSES, CLASSES_OF_SAMPLE = 8, 32
+CLASSES, CLASSES_OF_SAMPLE = 16, 32
 
 
 # --- exact distances ---

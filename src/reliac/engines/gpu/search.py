@@ -67,7 +67,7 @@ class Search:
                 left.append(self._by_float64(some, done))
                 continue
             found = self._packed_columns().nearest(self.place_of[some], SEARCH_LENGTH)
-            lists = self._measured(some, found, self._scale * (1 - 1e-6))
+            lists = self._measured(some, found, self.scale * (1 - 1e-6))
             proven = found.sure & self.proves(lists)
             done(some, lists)
             if not bool(proven.all()):
@@ -79,7 +79,8 @@ class Search:
         return lists.distances[:, 0] * self.tie_factor < lists.radius
 
     @property
-    def _scale(self) -> float:
+    def scale(self) -> float:
+        """What squared distances in the frame are multiplied by to be those that engines compare."""
         return self.moments.scale * self.frame.unit**2
 
     def _packed_columns(self) -> Any:
@@ -108,7 +109,7 @@ class Search:
             self._exact = means, square, 1 / weight, error
         return self._exact
 
-    def _bounds(self, own: Any) -> Any:
+    def bounds(self, own: Any) -> Any:
         """Return lower bounds of the squared distances of some columns to all, (m, N); infinite to themselves."""
         means, square, inverse, error = self._means()
         bound = torch().addmm(square[None, :], means[own], means.T, alpha=-2)
@@ -127,11 +128,11 @@ class Search:
         left, n = [rows[:0]], len(self.living)
         count = min(SEARCH_LENGTH + 1, n)
         for some in self._blocks(rows):
-            best, places = self._bounds(self.place_of[some]).topk(count, dim=1, largest=False, sorted=True)
+            best, places = self.bounds(self.place_of[some]).topk(count, dim=1, largest=False, sorted=True)
             places = torch().where(best < torch().inf, places, -1)[:, :SEARCH_LENGTH]
             beyond = best[:, -1] if count > SEARCH_LENGTH else torch().full_like(best[:, 0], torch().inf)
             found = Candidates(places, beyond, None)
-            lists = self._measured(some, found, self._scale * (1 - 1e-12))
+            lists = self._measured(some, found, self.scale * (1 - 1e-12))
             done(some, lists)
             left.append(some[~self.proves(lists)])
         return torch().cat(left)
@@ -141,10 +142,10 @@ class Search:
 
         ``radius`` (n,): of all slots. All pairs that are so near are among them; none of a cluster with itself.
         """
-        limit = radius[self.living] / (self._scale * (1 - 1e-9))
+        limit = radius[self.living] / (self.scale * (1 - 1e-9))
         pairs = [(rows[:0], rows[:0])]
         for some in self._blocks(rows):
-            row, place = (self._bounds(self.place_of[some]) < limit[None, :]).nonzero(as_tuple=True)
+            row, place = (self.bounds(self.place_of[some]) < limit[None, :]).nonzero(as_tuple=True)
             pairs.append((some[row], self.living[place]))
         left, right = zip(*pairs, strict=True)
         return torch().cat(left), torch().cat(right)
