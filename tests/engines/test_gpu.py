@@ -208,6 +208,26 @@ def test_a_device_without_memory_left_lets_the_vectors_engine_go_on(all_on_devic
     assert np.array_equal(tree.links, reliac.cluster(X, "ward", engine="vectors").links)
 
 
+def test_a_device_with_little_memory_searches_fewer_rows_at_a_time(all_on_device, monkeypatch):
+    import torch
+
+    from reliac.engines.gpu import failures
+    from reliac.engines.gpu.plain import PlainSearch
+
+    nearest, sizes, X = PlainSearch.nearest, [], DATA["noise"]
+
+    def full(self, own, k, least=0):
+        sizes.append(len(own))
+        if len(own) > 70:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return nearest(self, own, k, least)
+
+    monkeypatch.setattr(failures, "SMALLEST_BATCH", 8)
+    monkeypatch.setattr(PlainSearch, "nearest", full)
+    assert same_links(X, "ward", metric="sqeuclidean")
+    assert sizes[:4] == [260, 130, 65, 65]
+
+
 def test_a_device_that_is_gone_leaves_the_levels_done(all_on_device, monkeypatch, tmp_path):
     from reliac.engines.gpu.levels import DeviceLevels
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ...algorithm.contract import NoRoom
 from ...errors import DeviceLost, explain
@@ -29,3 +30,22 @@ def on_device(heir: str = "vectors") -> Iterator[None]:
                 "is one",
             )
         ) from error
+
+
+#: Rows of a batch that is not made smaller.
+SMALLEST_BATCH = 1024
+
+
+def in_batches(rows: Any, most: int, work: Callable[[Any], None]) -> None:
+    """Do some work on rows, so many at a time; half as many, again and again, where the device has no memory for it."""
+    while len(rows):
+        some = rows[:most]
+        try:
+            work(some)
+        except torch().OutOfMemoryError:
+            if len(some) <= SMALLEST_BATCH:
+                raise
+            torch().cuda.empty_cache()
+            most = len(some) // 2
+        else:
+            rows = rows[most:]

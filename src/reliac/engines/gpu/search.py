@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..lists.engine import SEARCH_LENGTH
 from .columns import Candidates, Columns, Frame
 from .device import torch
+from .failures import in_batches
 from .moments import DeviceMoments
 
 #: Up to so many columns, or numbers of a table of products, float64 is quick enough.
@@ -62,16 +63,19 @@ class Search:
         """
         left = [rows[:0]]
         few = len(self.living) <= FEW_COLUMNS or len(rows) * len(self.living) <= FEW_PRODUCTS
-        for some in rows.split(ROWS):
+
+        def search(some: Any) -> None:
             if few:
                 left.append(self._by_float64(some, done))
-                continue
+                return
             found = self._packed_columns().nearest(self.place_of[some], SEARCH_LENGTH)
             lists = self._measured(some, found, self.scale * (1 - 1e-6))
             proven = found.sure & self.proves(lists)
             done(some, lists)
             if not bool(proven.all()):
                 left.append(self._by_float64(some[~proven], done))
+
+        in_batches(rows, ROWS, search)
         return torch().cat(left)
 
     def proves(self, lists: DeviceLists) -> Any:

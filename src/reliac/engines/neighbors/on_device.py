@@ -41,7 +41,8 @@ def nearest_on_device(rows: Any, k: int, form: Squares, threads: int) -> tuple[N
             reach = found.bound.double() * frame.unit**2 * (1 - 1e-6 - _rounding(moments))
             left.append(some[~(found.sure & (gaps[:, -1] < reach))])
         search = Search(moments, everyone, frame, 1.0)
-        for some in torch().cat(left).split(max(1, PAIRS // n)):
+        unproven = torch().cat(left)
+        for some in unproven.split(max(1, PAIRS // n)) if len(unproven) else ():
             near, gaps = _settled(moments, row_of, search, some, squares[row_of[some], -1], k)
             indices[row_of[some]], squares[row_of[some]] = near, gaps
     gaps = to_host(squares)  # roots are taken here: those of torch can be off by a bit
