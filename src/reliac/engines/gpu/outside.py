@@ -28,7 +28,7 @@ class OutsideSearch(Search):
 
         ``component`` (n,), ``limit`` (m,). Rows of one component should stand together.
         """
-        packed, found, scale = self._packed_columns(), [], self._scale
+        packed, found, scale = self._packed_columns(), [], self.scale
         for some, most in zip(rows.split(ROWS), limit.split(ROWS), strict=True):
             tau = (most / scale * (1 + 1e-4)).float().clamp(min=1e-30)
             found.append(packed.outside(some, component, tau).double() * (scale * (1 - 1e-6)))
@@ -40,10 +40,10 @@ class OutsideSearch(Search):
 
         Where the nearest row outside is nearer than the limit (m,), that is the limit instead; limits are returned.
         """
-        bound = self._bounds(rows)
+        bound = self.bounds(rows)
         bound.masked_fill_(component[rows, None] == component[None, :], torch().inf)
         limit = torch().minimum(limit, self.moments.distances(rows, bound.argmin(1)))
-        at, other = (bound <= limit[:, None] / (self._scale * (1 - 1e-9))).nonzero(as_tuple=True)
+        at, other = (bound <= limit[:, None] / (self.scale * (1 - 1e-9))).nonzero(as_tuple=True)
         distance = self.moments.distances(rows[at], other)
         return Leaving(rows[at], other, distance).where(distance <= limit[at]), limit
 
