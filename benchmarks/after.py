@@ -129,8 +129,40 @@ def products(new: np.ndarray, means: np.ndarray) -> None:
         in_threads(multiply, range(0, len(new), ROWS), n_threads(None))
 
 
+# --- more data ---
+
+
+def extend(arguments: argparse.Namespace) -> Iterator[Row]:
+    """1 % more rows, and 1 % fewer: against a fresh run on the same rows."""
+    n = arguments.extended
+    count = n // 100
+    for kind, X in (
+        ("clusters", mixture(n + count, 64)),
+        ("noise", np.random.default_rng(0).normal(size=(n + count, 64))),
+    ):
+        for criterion, metric in (("ward", "euclidean"), ("average", "sqeuclidean")):
+            options = {"criterion": criterion, "metric": metric, "engine": "vectors"}
+            tree = reliac.cluster(X[:n], keep_lists=True, **options)
+            assert tree.lists is not None
+            size = sum(array.nbytes for array in tree.lists.values()) / n
+            made: dict[str, reliac.ClusterTree] = {}
+
+            def fresh(X=X, options=options, made=made) -> None:
+                made["fresh"] = reliac.cluster(X, **options)
+
+            def more(X=X, tree=tree, made=made) -> None:
+                made["more"] = tree.extend(X[n:])
+
+            calls = (fresh, more, lambda tree=tree: tree.without(range(count)))
+            anew, longer, shorter = take_turns(*calls)
+            assert (made["fresh"].links == made["more"].links).all()
+            shares = (f"{seconds:.3g} s, {seconds / anew:.2f}" for seconds in (longer, shorter))
+            yield [f"{n} x 64, {kind}", criterion, f"{anew:.3g} s", *shares, f"{size:.0f}"]
+
+
 SECTIONS: dict[str, tuple[Row, Callable[[argparse.Namespace], Iterator[Row]]]] = {
     "predict": (["criterion", "new rows", "predict", "with distances", "peer"], predict),
+    "extend": (["data", "criterion", "fresh run", "1 % more rows", "1 % fewer", "bytes an object"], extend),
     "order": (
         ["objects", "sum: leaf_order", "SciPy", "quick", "seconds: SciPy", "optimal", "quick"],
         order,
@@ -152,6 +184,7 @@ def main() -> None:
     parser.add_argument("--many", nargs="*", type=int, default=[100_000], help="objects that are ordered quickly only")
     parser.add_argument("--scored", nargs="+", type=int, default=[10_000, 100_000], help="objects of scored cuts")
     parser.add_argument("--rows", type=int, default=1_000_000, help="new rows that are placed")
+    parser.add_argument("--extended", type=int, default=50_000, help="rows of a tree that is extended")
     parser.add_argument("--out", type=Path, help="the docs page whose tables are written anew")
     arguments = parser.parse_args()
     print(machine() + "\n")
