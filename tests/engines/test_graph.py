@@ -16,6 +16,9 @@ from graphs import GRAPHS, Edges, Made, among_neighbours, ignoring_missing, rand
 from problems import ALPHAS
 from reliac.engines.graph import contraction
 from reliac.engines.graph import engine as graph_engine
+from reliac.engines.graph import rows
+from reliac.input.edges import make_graph
+from reliac.input.problem import make_problem
 
 CRITERIA = ("single", "complete", "average", "weighted")
 
@@ -304,3 +307,22 @@ def test_ties_weights_and_early_stops_hold_along_a_graph_too(criterion: str) -> 
         assert np.array_equal(few.labels(), whole.labels(6, by="level"))
         near = reliac.cluster(X, criterion, alpha=alpha, connectivity=some, max_distance=3.0, **options)
         assert near.links["distance"].max() <= 3.0
+
+
+def test_places_are_numbered_from_the_start_again_before_four_bytes_are_too_few() -> None:
+    n, edges = GRAPHS["tied"]
+    problem = make_problem(make_graph(edges, objects=range(n)), "average", metric="precomputed")
+    links = []
+    for first in (0, rows.LARGEST_BASE - n - 5):
+        engine = graph_engine.GraphEngine(problem)
+        engine.rooms[0].base[0] = first
+        links.append([batch.links for batch in engine.levels(0)])
+        assert engine.rooms[0].base[0] < rows.LARGEST_BASE - n
+    assert all(np.array_equal(a, b) for a, b in zip(*links, strict=True))
+
+
+def test_sorted_edges_are_not_copied() -> None:
+    edges = np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32), np.array([1.0, 2.0, 3.0], np.float32)
+    graph = make_graph(edges)
+    assert np.shares_memory(graph.ends, edges[1])
+    assert np.shares_memory(graph.distances, edges[2])

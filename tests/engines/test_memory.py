@@ -79,6 +79,21 @@ def test_estimates_follow_what_a_run_on_a_graph_takes(n, m, criterion):
     assert LEAST * peak - ANY_CALL <= estimate <= MOST * peak + ANY_CALL
 
 
+@pytest.mark.parametrize("criterion", ["average", "complete"])
+def test_edges_of_16_bytes_take_at_most_three_times_their_memory(criterion):
+    n, near = 5000, 40  # on a circle, all have an edge to those that follow
+    a, b = np.repeat(np.arange(n), near), (np.arange(n)[:, None] + np.arange(1, near + 1)).ravel() % n
+    key = np.sort(np.minimum(a, b) * n + np.maximum(a, b))
+    distance = np.random.default_rng(0).random(len(key))
+    edges = (key // n).astype(np.int32), (key % n).astype(np.int32), distance
+    reliac.cluster_edges(edges, criterion, objects=range(n))
+    tracemalloc.start()
+    reliac.cluster_edges(edges, criterion, objects=range(n), n_jobs=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 3 * sum(column.nbytes for column in edges)
+
+
 @pytest.mark.parametrize(("engine", "criterion"), takers_of_each(CRITERIA, blobs(0, n=8)))
 def test_no_estimate_has_a_part_that_a_few_objects_do_not_need(engine, criterion):
     assert get_engine(engine).memory(make_problem(noise(27), criterion, metric="sqeuclidean")) < 2**20

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..algorithm.criteria import CRITERIA, Criterion, MeanForm
 from ..errors import explain, option
 from .condensed import place_of
-from .graph import ON_GRAPHS, Connected, Graph, both_directions, join_by_rows
+from .graph import ON_GRAPHS, Connected, Graph, in_rows, join_by_rows
 from .metrics import METRICS, MetricLike, compared_metric, distances_along, squares_of
 from .numbers import is_sparse
 from .objects import Distances, Objects, Vectors
@@ -68,7 +68,7 @@ def connect(objects: Objects, criterion: Criterion, metric: MetricLike, connecti
         )
     p, q = neighbours(objects, connectivity)
     if isinstance(objects, Vectors) and follows_from_vectors(criterion, metric):
-        starts, ends, _ = both_directions(p, q, np.zeros(len(p), np.float32), objects.n)
+        starts, ends, _ = in_rows(p, q, np.zeros(len(p), np.float32), objects.n)
         return Connected(
             objects.rows,
             starts=starts,
@@ -86,7 +86,7 @@ def connect(objects: Objects, criterion: Criterion, metric: MetricLike, connecti
             )
         )
     distance = _measure(objects, p, q, compared_metric(metric, criterion.by_squares))
-    edges = both_directions(p, q, distance, objects.n)
+    edges = in_rows(p, q, distance, objects.n)
     return AlongEdges(*edges, missing="ignore", names=objects.names, matrix_type=objects.matrix_type)
 
 

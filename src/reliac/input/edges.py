@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import explain, option, shown, unknown_name
 from ..machine import check_memory
 from .edgefiles import read_edge_file
-from .graph import MISSING, Graph, both_directions
+from .graph import EDGES_AT_ONCE, MISSING, Graph, in_rows
 from .misreadings import is_graph
 from .numbers import Names, check_unmasked, is_missing, is_sparse
 from .options import check_number
@@ -69,9 +69,11 @@ def make_graph(
         logger.warning("%d edges from an object to itself were dropped", int(loops.sum()))
         p, q, value = p[~loops], q[~loops], value[~loops]
     check_size(n, len(p))
-    p, q = p.astype(np.int32, copy=False), q.astype(np.int32, copy=False)  # half the memory
-    p, q, value = _each_once(np.minimum(p, q), np.maximum(p, q), value, n, duplicates, names)
-    return Graph(*both_directions(p, q, value, n), missing=missing, names=names)
+    p, q = np.ascontiguousarray(p, np.int32), np.ascontiguousarray(q, np.int32)  # half the memory
+    if not (p < q).all():
+        p, q = np.minimum(p, q), np.maximum(p, q)
+    p, q, value = _each_once(p, q, np.ascontiguousarray(value), n, duplicates, names)
+    return Graph(*in_rows(p, q, value, n), missing=missing, names=names)
 
 
 def check_missing(missing: Any) -> float | str:
@@ -312,24 +314,26 @@ def _are_missing(ends: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _number_integers(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArray[Any], Names | None, int]:
     """Take whole numbers as they are where they count the objects; others are names."""
-    a, b = table.a.astype(np.int64, copy=False), table.b.astype(np.int64, copy=False)
+    a, b = table.a, table.b
     if isinstance(objects, range) and objects.start == 0 and objects.step == 1:
         for end in (a, b):
-            outside = np.flatnonzero((end < 0) | (end >= len(objects)))
-            if len(outside):
-                row = int(outside[0])
+            if end.min(initial=0) < 0 or end.max(initial=0) >= max(1, len(objects)):
+                row = int(np.flatnonzero((end < 0) | (end >= len(objects)))[0])
                 given = f"Row {row} of the edge table names object {end[row]}, and there are {len(objects)}"
                 step = "correct the row, or list all objects with objects="
                 raise ValueError(explain(given, f"objects from 0 to {len(objects) - 1}", step))
         return a, b, None, len(objects)
     if objects is None:
-        low, high = min(a.min(initial=0), b.min(initial=0)), max(a.max(initial=-1), b.max(initial=-1))
+        low, high = min(int(end.min(initial=0)) for end in (a, b)), -1
+        if len(a):
+            high = max(int(end.max()) for end in (a, b))
         if low == 0 and high < 4 * len(a) + 16:
             present = np.zeros(high + 1, bool)
             present[a] = present[b] = True
             if present.all():
-                return a, b, None, int(high) + 1
-        every, numbers = np.unique(np.concatenate((a, b)), return_inverse=True)
+                return a, b, None, high + 1
+        ends = np.concatenate((a.astype(np.int64, copy=False), b.astype(np.int64, copy=False)))
+        every, numbers = np.unique(ends, return_inverse=True)
         return numbers[: len(a)], numbers[len(a) :], every.astype(np.str_), len(every)
     return _number_labels(table, objects)
 
@@ -365,17 +369,17 @@ def _each_once(
     p: NDArray[Any], q: NDArray[Any], value: NDArray[Any], n: int, duplicates: str, names: Names | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Sort edges, and settle pairs that are listed more than once."""
-    key = p.astype(np.int64) * n + q
-    if (key[1:] > key[:-1]).all():
+    if _are_sorted(p, q):
         return p, q, value
-    order = np.argsort(key, kind="stable")
-    key, value = key[order], value[order]
-    first = np.r_[True, key[1:] != key[:-1]] if len(key) else np.zeros(0, bool)
+    order = np.argsort(p.astype(np.int64) * n + q, kind="stable")
+    p, q, value = p[order], q[order], value[order]
+    del order
+    first = np.r_[True, (p[1:] != p[:-1]) | (q[1:] != q[:-1])]
     starts = np.flatnonzero(first)
-    if len(starts) < len(key):
+    if len(starts) < len(p):
         reduction, differ = DUPLICATES[duplicates], np.flatnonzero(~first[1:] & (value[1:] != value[:-1]))
         if reduction is None and len(differ):
-            i, j = divmod(int(key[differ[0]]), n)
+            i, j = int(p[differ[0]]), int(q[differ[0]])
             pair = (i, j) if names is None else (str(names[i]), str(names[j]))
             raise ValueError(
                 explain(
@@ -385,6 +389,15 @@ def _each_once(
                 )
             )
         settled = (reduction or np.minimum).reduceat(value, starts)
-        value = settled / np.diff(np.append(starts, len(key))) if duplicates == "mean" else settled
-        key = key[starts]
-    return key // n, key % n, value
+        value = settled / np.diff(np.append(starts, len(p))) if duplicates == "mean" else settled
+        p, q = p[starts], q[starts]
+    return p, q, value
+
+
+def _are_sorted(p: NDArray[np.int32], q: NDArray[np.int32]) -> bool:
+    """Tell whether pairs are sorted, each once."""
+    for first in range(0, len(p), EDGES_AT_ONCE):
+        a, b = p[first : first + EDGES_AT_ONCE + 1], q[first : first + EDGES_AT_ONCE + 1]
+        if not ((a[1:] > a[:-1]) | ((a[1:] == a[:-1]) & (b[1:] > b[:-1]))).all():
+            return False
+    return True

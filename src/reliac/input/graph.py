@@ -34,8 +34,8 @@ MISSING = ("far", "ignore")
 #: What a user of an estimator with ``connectivity`` can do about a graph of several parts.
 ADD_EDGES = "add edges that join the components: connectivity is never completed"
 
-#: Objects whose edges are put into their places at once: what that takes beside the edges is little.
-OBJECTS_AT_ONCE = 2**15
+#: Edges that are looked at in one go: what that takes beside them is little.
+EDGES_AT_ONCE = 2**20
 
 #: Of more edges than this evenly spaced ones are hashed.
 EDGES_HASHED = 2**18
@@ -55,8 +55,8 @@ class Connected(Vectors):
     A join can come closer to a third cluster than its parts were. What no path of edges joins stays apart.
     """
 
-    starts: NDArray[np.int64]  # (n + 1,): where the neighbours of each object begin
-    ends: NDArray[np.int32]  # (2 m,): the neighbours
+    starts: NDArray[np.int64]  # (n + 1,): where the later neighbours of each object begin
+    ends: NDArray[np.int32]  # (m,): the neighbours
 
     may_end_in_forest: ClassVar[bool] = True
     called: ClassVar[str] = "vectors with connectivity"
@@ -114,14 +114,18 @@ class Connected(Vectors):
 
 @dataclass(frozen=True, eq=False)
 class Graph(Objects):
-    """Listed pairs and their distances, as a symmetric CSR matrix: both directions of every edge, columns sorted."""
+    """Listed pairs p < q and their distances, each once, sorted: the upper half of a CSR matrix.
 
-    starts: NDArray[np.int64]  # (n + 1,): where the edges of each object begin
-    ends: NDArray[np.int32]  # (2 m,): the other object of each
-    distances: NDArray[Any]  # (2 m,): float32 or float64
+    Where the user's own arrays are like that already they are not copied.
+    """
+
+    starts: NDArray[np.int64]  # (n + 1,): where the edges of each object to later ones begin
+    ends: NDArray[np.int32]  # (m,): the later object of each
+    distances: NDArray[Any]  # (m,): float32 or float64
     missing: float | str = field(default="far", kw_only=True)  # "far", "ignore", or the far distance
-    # Where objects are clusters that were joined elsewhere (weights tell their sizes): of every entry the number of
-    # object pairs whose distances were added up, or only the two nearest objects as one number, that of ``p`` first.
+    # Where objects are clusters that were joined elsewhere (weights tell their sizes): of every edge the number of
+    # object pairs whose distances were added up, or only the two nearest objects as one number, twice: (m, 2), seen
+    # from p and seen from q.
     counts: NDArray[np.float64] | None = field(default=None, kw_only=True)
     pairs: NDArray[np.int64] | None = field(default=None, kw_only=True)
 
@@ -138,7 +142,7 @@ class Graph(Objects):
     @property
     def n_edges(self) -> int:
         """The number of listed pairs."""
-        return len(self.ends) // 2
+        return len(self.ends)
 
     @property
     def number_type(self) -> str:
@@ -193,11 +197,9 @@ class Graph(Objects):
         """Refuse fewer clusters than connected components."""
         check_components(n_clusters, self.n_components, self.n, self.how_to_join)
 
-    def edges(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[Any]]:
+    def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """Return every edge once: its two objects, the smaller first, and its distance."""
-        p = np.repeat(np.arange(self.n), np.diff(self.starts))
-        once = p < self.ends
-        return p[once], self.ends[once], self.distances[once]
+        return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.starts)), self.ends, self.distances
 
     def components(self) -> NDArray[np.int32]:
         """Number the connected components: the same number for objects that a path of edges joins."""
@@ -229,14 +231,16 @@ class Graph(Objects):
         kept = np.flatnonzero((number[p] >= 0) & (number[q] >= 0))
         low, high = np.minimum(number[p[kept]], number[q[kept]]), np.maximum(number[p[kept]], number[q[kept]])
         order = np.argsort(low.astype(np.int64) * n + high)
-        starts, ends, distances = both_directions(low[order], high[order], distance[kept[order]], n)
+        starts, ends, distances = in_rows(low[order], high[order], distance[kept[order]], n)
         return replace(self, starts=starts, ends=ends, distances=distances, names=names)
 
     def made_up(self, count: int) -> Self:
         """Return a chain."""
         p = np.arange(count - 1)
-        starts, ends, distances = both_directions(p, p + 1, p + 1.0, count)
-        return replace(self, starts=starts, ends=ends, distances=distances, names=None)
+        starts, ends, distances = in_rows(p, p + 1, p + 1.0, count)
+        counts = None if self.counts is None else np.ones(count - 1)
+        pairs = None if self.pairs is None else np.column_stack((p, p))
+        return replace(self, starts=starts, ends=ends, distances=distances, names=None, counts=counts, pairs=pairs)
 
     def data_fingerprint(self) -> str:
         """Return a hash of what missing pairs mean and of evenly spaced edges; cheap beside any run."""
@@ -260,7 +264,8 @@ class Graph(Objects):
                 )
             )
         square = np.full((self.n, self.n), self.far(criterion))
-        square[np.repeat(np.arange(self.n), np.diff(self.starts)), self.ends] = self.distances
+        p, q, distance = self.edges()
+        square[p, q] = square[q, p] = distance
         np.fill_diagonal(square, 0.0)
         return square
 
@@ -335,23 +340,12 @@ def check_components(n_clusters: int, components: int, n: int, step: str) -> Non
         )
 
 
-def both_directions(
+def in_rows(
     p: NDArray[Any], q: NDArray[Any], distance: NDArray[Any], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Return edges p < q, sorted by p and q, each once, as a symmetric CSR matrix: starts, ends and distances. O(m)."""
-    from scipy.sparse import csr_array
-
+    """Return edges p < q, sorted by p and q, each once, as rows of a graph: starts, ends and distances. O(n + m)."""
     starts = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(p, minlength=n), out=starts[1:])
-    later = csr_array((distance, q.astype(np.int32, copy=False), starts), shape=(n, n))
-    earlier = later.T.tocsr()  # columns come out sorted
-    all_starts = starts + earlier.indptr
-    ends, distances = np.empty(2 * len(q), np.int32), np.empty(2 * len(q), distance.dtype)
-    for half, first in ((earlier, all_starts[:-1]), (later, all_starts[:-1] + np.diff(earlier.indptr))):
-        for block in range(0, n, OBJECTS_AT_ONCE):
-            bounds = half.indptr[block : block + OBJECTS_AT_ONCE + 1]
-            some = slice(bounds[0], bounds[-1])
-            shift = np.repeat(first[block : block + OBJECTS_AT_ONCE] - bounds[:-1], np.diff(bounds))
-            places = np.arange(some.start, some.stop) + shift
-            ends[places], distances[places] = half.indices[some], half.data[some]
-    return all_starts, ends, distances
+    for first in range(0, len(p), EDGES_AT_ONCE):
+        some = p[first : first + EDGES_AT_ONCE]
+        starts[some[0] + 1 : some[-1] + 2] += np.bincount(some - some[0])
+    return np.cumsum(starts, out=starts), q.astype(np.int32, copy=False), distance

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, option
-from .graph import Graph, both_directions
+from .graph import Graph, in_rows
 from .metrics import MetricLike, metric_name
 from .numbers import Names
 
@@ -68,7 +68,7 @@ class Neighbors:
         return f"Neighbors: {self.k} of each of {len(self.indices)} rows, metric {metric_name(self.metric)!r}, {how}"
 
     def edges(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-        """Return the pairs of which at least one lists the other, both directions: starts, ends, distances."""
+        """Return the pairs of which at least one lists the other as rows of a graph: starts, ends, distances."""
         n = len(self.indices)
         p, q = np.repeat(np.arange(n), self.k), self.indices.ravel().astype(np.int64)
         key = np.minimum(p, q) * n + np.maximum(p, q)
@@ -76,7 +76,7 @@ class Neighbors:
         key, distance = key[order], self.distances.ravel()[order]
         starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
         key, distance = key[starts], np.minimum.reduceat(distance, starts)
-        return both_directions(key // n, key % n, distance, n)
+        return in_rows(key // n, key % n, distance, n)
 
     def graph(self) -> Any:
         """Return the neighbours as a symmetric scipy sparse array of distances.
@@ -87,7 +87,9 @@ class Neighbors:
 
         n = len(self.indices)
         starts, ends, distances = self.edges()
-        return csr_array((distances, ends, starts), shape=(n, n))
+        p, places = np.repeat(np.arange(n, dtype=np.int32), np.diff(starts)), np.arange(len(ends))
+        both = csr_array((np.r_[places, places], (np.r_[ends, p], np.r_[p, ends])), shape=(n, n))
+        return csr_array((distances[both.data], both.indices, both.indptr), shape=(n, n))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -55,7 +55,7 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
     while (leader[leader] != leader).any():
         leader = leader[leader]
     alive = np.flatnonzero(leader == np.arange(len(leader)))
-    slot_of = np.full(len(leader), -1)
+    slot_of = np.full(len(leader), -1, np.int32)
     slot_of[alive] = np.arange(len(alive))
     slot_of = slot_of[leader]
     entries = int(rows.used[alive].sum())
@@ -67,7 +67,7 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
     moved = as_long(rows.other), as_long(rows.stored), as_long(rows.count), as_long(rows.pair)
     entries = move_rows(rows, room, alive, slot_of, *moved, start)
     other, stored, count, pair = (array[:entries] for array in moved)
-    new = np.arange(len(alive))
+    new = np.arange(len(alive), dtype=np.int32)
     searched = slot_of[steps.searched[: steps.counters[N_SEARCHED]]]
     if steps.counters[N_HEAP]:  # links are taken one at a time: the heap is made again, of all clusters
         searched, steps.counters[N_HEAP] = new, 0
@@ -78,12 +78,12 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
         count=count,
         pair=pair,
         start=start,
-        following=np.full(len(alive), -1),
-        last=new,
-        used=np.diff(start),
+        following=np.full(len(alive), -1, np.int32),
+        last=new.copy(),
+        used=np.diff(start).astype(np.int32),
         leader=new.copy(),
         object_of=rows.object_of[alive],
-        factor=np.ones(len(alive)),
+        factor=np.ones(len(alive) if rows.scaled else 0),
         weight=rows.weight[alive],
         best=rows.best[alive],
         nearest=slot_of[rows.nearest[alive]],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
 from ...machine import in_threads, n_threads
-from ..compiled.loading import FEW, load
+from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
 from ..vectors.moments import Moments, make_moments, refusal
 from .contraction import contract, fewest_clusters, is_due
@@ -59,7 +60,7 @@ class GraphEngine:
         n = problem.n_objects
         self.rows = _make_rows(problem)
         self.threads = n_threads(n_jobs) if n >= WORTH_THREADS else 1
-        self.rooms = [_make_room(n) for _ in range(self.threads)]
+        self.rooms = [_make_room(n, self.rows.count.dtype) for _ in range(self.threads)]
         self._fill_rows()
         heap = 3 * n if problem.alpha == 0.0 else 1
         single = self.rows.reduction == SMALLEST
@@ -91,9 +92,9 @@ class GraphEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Both directions of every edge, 20 bytes each, beside the graph; contracted rows; what objects need."""
+        """Both directions of every edge, 16 to 20 bytes each, beside the graph; contracted rows; what objects need."""
         width = rows_of(problem.objects).shape[1] if isinstance(problem.objects, Connected) else 0
-        return 90 * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
+        return 75 * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
 
     @property
     def n_clusters(self) -> int:
@@ -115,11 +116,11 @@ class GraphEngine:
         slot_of = np.empty(graph.n, np.int32)
         slot_of[rows.object_of] = np.arange(graph.n, dtype=np.int32)
         edges = Listed(
-            graph.starts,
-            graph.ends,
-            graph.distances,
+            only_read(graph.starts),
+            only_read(graph.ends),
+            only_read(graph.distances),
             counts=np.empty(0) if graph.counts is None else graph.counts,
-            pairs=np.empty(0, np.int64) if graph.pairs is None else graph.pairs,
+            pairs=np.empty((0, 2), np.int64) if graph.pairs is None else graph.pairs,
             weight=np.empty(0) if (rows.weight == 1.0).all() else self.problem.weights,
             slot_of=slot_of,
         )
@@ -130,7 +131,7 @@ class GraphEngine:
         steps, rules, n = self.steps, make_rules(self.problem, limits=self.rows.limits), self.problem.n_objects
         steps.counters[LEVEL] = level
         self._search(np.flatnonzero(self.rows.leader == np.arange(n)), rules.tie_factor)
-        sets, told, done = np.arange(n), 0, False
+        sets, told, done = np.arange(n, dtype=np.int32), 0, False
         most = WORTH_THREADS if self.threads > 1 else n
         while not done:
             if is_due(self.rows, self.n_clusters):
@@ -156,7 +157,7 @@ class GraphEngine:
             lambda room, first, last: search_share(self.rows, room, some[first:last], tie_factor), len(some)
         )
 
-    def _join_in_threads(self, rules: Rules, sets: NDArray[np.int64]) -> bool:
+    def _join_in_threads(self, rules: Rules, sets: NDArray[np.int32]) -> bool:
         """Run one level, its joins and searches in threads; tell whether all is done."""
         rows, steps, factor = self.rows, self.steps, rules.tie_factor
         parts, bounds = take_level(rows, self.rooms[0], steps, rules, sets)
@@ -192,29 +193,31 @@ def _make_rows(problem: Problem) -> Rows:
     """Return rows whose edges are still to be filled in; objects of a large graph that have an edge get near slots."""
     row, n, graph = problem.criterion, problem.n_objects, _graph_of(problem)
     reduction, listed = REDUCTIONS[row.reduction], isinstance(problem.objects, Graph)
-    order = walk(graph.starts, graph.ends) if graph.n_edges >= WORTH_AN_ORDER else np.arange(n)
-    start, used = np.zeros(n + 1, np.int64), np.diff(graph.starts)[order]
+    slots, entries = np.arange(n, dtype=np.int32), 2 * graph.n_edges
+    order = walk(only_read(graph.starts), only_read(graph.ends)) if graph.n_edges >= WORTH_AN_ORDER else slots.copy()
+    used = (np.diff(graph.starts) + np.bincount(graph.ends, minlength=n)).astype(np.int32)[order]
+    start = np.zeros(n + 1, np.int64)
     np.cumsum(used, out=start[1:])
     joined = graph.counts is not None  # before: entries are sums over pairs of objects, and all weights count
     weighed = joined or (reduction == SUM and not row.equal_parts)
-    numbers, pairs = listed * len(graph.ends), listed * (reduction == SMALLEST) * len(graph.ends)
+    numbers, pairs = listed * entries, listed * (reduction == SMALLEST) * entries
     return Rows(
-        other=np.empty(len(graph.ends), np.int32),
+        other=np.empty(entries, np.int32),
         stored=np.empty(numbers),
-        count=np.empty(numbers - pairs),
+        count=np.empty(numbers - pairs, _count_type(problem)),
         pair=np.empty(pairs, np.int64),
         start=start,
-        following=np.full(n, -1),
-        last=np.arange(n),
+        following=np.full(n, -1, np.int32),
+        last=slots.copy(),
         used=used,
-        leader=np.arange(n),
+        leader=slots.copy(),
         object_of=order,
-        factor=np.ones(n),
+        factor=np.ones(n if row.equal_parts else 0),
         weight=problem.weights[order] if weighed else np.ones(n),
         best=np.full(n, np.inf),
-        nearest=np.arange(n),
+        nearest=slots,
         tied=np.zeros(n, np.bool_),
-        looked=np.zeros(n, np.int64),
+        looked=np.zeros(n, np.int32),
         points=_points_of(problem, order),
         reduction=reduction,
         far=graph.far(row),
@@ -225,7 +228,7 @@ def _make_rows(problem: Problem) -> Rows:
     )
 
 
-def _points_of(problem: Problem, object_of: NDArray[np.int64]) -> Moments:
+def _points_of(problem: Problem, object_of: NDArray[np.int32]) -> Moments:
     """Return the vectors that give the distance, in the order of slots; of a graph alone a stand-in."""
     if not isinstance(problem.objects, Connected):
         return Moments(np.zeros((1, 4)), np.ones(1), np.zeros(1, np.int64), np.zeros(1), False, False, False, 1.0)
@@ -239,24 +242,36 @@ def _points_of(problem: Problem, object_of: NDArray[np.int64]) -> Moments:
     )
 
 
-def _make_room(n: int) -> Room:
+def _make_room(n: int, count_type: np.dtype[Any]) -> Room:
     """Return room for one row: at most an entry for every other cluster."""
     return Room(
-        other=np.empty(n, np.int64),
+        other=np.empty(n, np.int32),
         stored=np.empty(n),
-        count=np.empty(n),
+        count=np.empty(n, count_type),
         pair=np.empty(n, np.int64),
-        place=np.full(n, -1),
-        base=np.zeros(1, np.int64),
+        place=np.full(n, -1, np.int32),
+        base=np.zeros(2, np.int64),
     )
 
 
 def _load(problem: Problem) -> None:
     """Load the compiled code with a few objects, and say so if it must be compiled first."""
+    count_type = _count_type(problem)
 
     def run_few() -> None:
-        engine = GraphEngine(problem.made_up(FEW))
-        for _ in engine.levels(0):
+        few = problem.made_up(FEW)
+        if _count_type(few) != count_type:
+            few = replace(few, weights=np.full(FEW, 0.5))
+        for _ in GraphEngine(few).levels(0):
             pass
 
-    load(GraphEngine.name, "", run_few)
+    load(GraphEngine.name, count_type.name, run_few)
+
+
+def _count_type(problem: Problem) -> np.dtype[Any]:
+    """Return the type that counts edges between two clusters: four bytes do where every edge counts 1."""
+    graph, row = _graph_of(problem), problem.criterion
+    weighed = row.reduction is np.add and isinstance(problem.objects, Graph) and not (problem.weights == 1.0).all()
+    parts = row.equal_parts and row.reduction is np.add
+    whole = graph.counts is None and graph.n_edges <= np.iinfo(np.int32).max and not (weighed or parts)
+    return np.dtype(np.int32 if whole else np.float64)

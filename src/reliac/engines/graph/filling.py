@@ -6,11 +6,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from ..compiled.loading import compiled
+from ..compiled.loading import bare_inlined, compiled, inside
 from .rows import SMALLEST
 
-#: Edges as a graph lists them. Empty: ``weight``, if all objects weigh 1; ``counts`` and ``pairs``, if edges are
-#: between objects and not yet between clusters.
+#: Edges as a graph lists them, each once. Empty: ``weight``, if all objects weigh 1; ``counts`` and ``pairs``, if edges
+#: are between objects and not yet between clusters.
 Listed = namedtuple("Listed", "starts ends distances counts pairs weight slot_of")
 
 
@@ -18,36 +18,77 @@ Listed = namedtuple("Listed", "starts ends distances counts pairs weight slot_of
 def walk(starts, ends):
     """Return the objects in the order of a walk that takes all neighbours of one object before those of the next."""
     n = len(starts) - 1
-    order, seen, count = np.empty(n, np.int64), np.zeros(n, np.bool_), 0
-    for first in range(n):
-        if seen[first]:
+    first, earlier = earlier_neighbours(starts, ends)
+    order, seen, count = np.empty(n, np.int32), np.zeros(n, np.bool_), 0
+    for begin in range(n):
+        if seen[begin]:
             continue
-        order[count], seen[first], at, count = first, True, count, count + 1
+        order[count], seen[begin], at, count = begin, True, count, count + 1
         while at < count:
             i = order[at]
             at += 1
+            for k in range(first[i], first[i + 1]):
+                count += visit(earlier[k], order, seen, count)
             for k in range(starts[i], starts[i + 1]):
-                j = ends[k]
-                if not seen[j]:
-                    order[count], seen[j] = j, True
-                    count += 1
+                count += visit(ends[k], order, seen, count)
     return order
+
+
+@bare_inlined
+def visit(j, order, seen, count):
+    """Enter an object that was not there before; return how many were entered."""
+    if seen[j]:
+        return 0
+    order[count], seen[j] = j, True
+    return 1
+
+
+@inside
+def earlier_neighbours(starts, ends):
+    """Return the neighbours of every object that come before it, in order: where those of each begin, and they."""
+    n = len(starts) - 1
+    first, earlier = np.zeros(n + 1, np.int64), np.empty(len(ends), np.int32)
+    for j in ends:
+        first[j] += 1
+    for j in range(1, n + 1):
+        first[j] += first[j - 1]
+    for i in range(n - 1, -1, -1):  # backwards: then ``first`` ends up where each begins
+        for k in range(starts[i + 1] - 1, starts[i] - 1, -1):
+            first[ends[k]] -= 1
+            earlier[first[ends[k]]] = i
+    return first, earlier
 
 
 @compiled
 def fill_share(edges, rows, first, last):
-    """Write the edges of objects into the rows of some slots. Other threads can do other slots."""
-    n, weighed, counted, paired = len(edges.slot_of), len(edges.weight) > 0, len(edges.counts) > 0, len(edges.pairs) > 0
-    for slot in range(first, last):
-        i, at = rows.object_of[slot], rows.start[slot]
+    """Write the edges into the rows of some slots, in the order of slots. Other threads can do other slots."""
+    place = rows.start[first:last].copy()
+    for slot in range(len(rows.object_of)):
+        i, here = np.int64(rows.object_of[slot]), first <= slot < last
         for k in range(edges.starts[i], edges.starts[i + 1]):
             j = np.int64(edges.ends[k])
-            rows.other[at] = edges.slot_of[j]
-            if rows.listed and rows.reduction == SMALLEST:
-                rows.stored[at], rows.pair[at] = edges.distances[k], edges.pairs[k] if paired else i * n + j
-            elif rows.listed and counted:
-                rows.stored[at], rows.count[at] = edges.distances[k], edges.counts[k]
-            elif rows.listed:
-                count = edges.weight[i] * edges.weight[j] if weighed else 1.0
-                rows.stored[at], rows.count[at] = edges.distances[k] * count, count
-            at += 1
+            other = np.int64(edges.slot_of[j])
+            if here:
+                enter(edges, rows, k, 0, i, j, other, place[slot - first])
+                place[slot - first] += 1
+            if first <= other < last:
+                enter(edges, rows, k, 1, j, i, slot, place[other - first])
+                place[other - first] += 1
+
+
+@bare_inlined
+def enter(edges, rows, k, side, i, j, other, at):
+    """Write edge k, seen from object i, as an entry that leads to object j in slot ``other``."""
+    rows.other[at] = other
+    if not rows.listed:
+        return
+    rows.stored[at] = edges.distances[k]
+    if rows.reduction == SMALLEST:
+        rows.pair[at] = edges.pairs[k, side] if len(edges.pairs) else i * len(edges.slot_of) + j
+    elif len(edges.counts):
+        rows.count[at] = edges.counts[k]
+    elif len(edges.weight):
+        rows.count[at] = edges.weight[i] * edges.weight[j]
+        rows.stored[at] *= rows.count[at]
+    else:
+        rows.count[at] = 1

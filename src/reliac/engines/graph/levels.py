@@ -60,7 +60,7 @@ def nearest_links(rows, room, steps, some, tie_factor, one):
         if best[c] == np.inf:
             continue
         if one or not rows.tied[c]:
-            o = rows.nearest[c]
+            o = np.int64(rows.nearest[c])
             mutual = rows.nearest[o] == c  # then both have added up the same numbers, maybe in another order
             if mutual and o < c and rows.looked[o] == stamp and not rows.tied[o]:
                 continue  # o has told it
@@ -141,7 +141,7 @@ def count_forbidden(rows, room, some, tie_factor):
 @bare_inside
 def pair_between(rows, p, q):
     """Return the two nearest objects of two clusters, i of p and j of q, as i * n + j."""
-    left, segment, found, smallest = rows.used[p], p, np.int64(-1), np.inf
+    left, segment, found, smallest = np.int64(rows.used[p]), p, np.int64(-1), np.inf
     while left > 0:
         begin = rows.start[segment]
         for k in range(begin, min(begin + left, rows.start[segment + 1])):
@@ -149,7 +149,7 @@ def pair_between(rows, p, q):
             if near and top(rows.leader, np.int64(rows.other[k])) == q:
                 found, smallest = rows.pair[k], rows.stored[k]
         left -= rows.start[segment + 1] - begin
-        segment = rows.following[segment]
+        segment = np.int64(rows.following[segment])
     return found
 
 
@@ -223,7 +223,7 @@ def join_share(rows, room, parts, bounds, first, last, tie_factor):
                 continue
             nearer = not rows.listed and room.stored[e] <= rows.best[c]
             equal = room.stored[e] == rows.best[c] and not eager and not nearer
-            lost = rows.best[c] < np.inf and top(rows.leader, rows.nearest[c]) == head
+            lost = rows.leader[rows.nearest[c]] == head  # one step: the nearest was there before this level
             if equal or lost or eager or nearer:
                 told[count], head_of[count] = c, head if equal else -1
                 count += 1
@@ -254,7 +254,10 @@ def hear(rows, steps, told, head_of):
             rows.looked[c] = -1
             steps.searched[counters[N_SEARCHED]] = c
             counters[N_SEARCHED] += 1
-        elif top(rows.leader, rows.nearest[c]) == head or rows.object_of[head] < rows.object_of[rows.nearest[c]]:
+        elif (
+            top(rows.leader, np.int64(rows.nearest[c])) == head
+            or rows.object_of[head] < rows.object_of[rows.nearest[c]]
+        ):
             rows.nearest[c] = head
 
 
@@ -272,8 +275,9 @@ def end_join(rows, steps, parts):
     for k in range(steps.counters[N_SEARCHED]):
         rows.looked[steps.searched[k]] = 0
         read += rows.used[steps.searched[k]]
-    for c in parts:
-        rows.factor[c] = 1.0
+    if rows.scaled:
+        for c in parts:
+            rows.factor[c] = 1.0
     return read
 
 
@@ -300,7 +304,9 @@ def catch_up(rows, room, steps, parts, bounds):
             if rows.leader[c] == c and rows.looked[c] != -1:
                 refresh(rows, room, c)
     for c in parts:
-        rows.factor[c], rows.looked[c] = 1.0, 0
+        rows.looked[c] = 0
+        if rows.scaled:
+            rows.factor[c] = 1.0
     steps.counters[N_ALIVE] -= len(parts) - len(bounds) + 1
 
 

@@ -29,17 +29,22 @@ SMALLEST, LARGEST, SUM = range(3)
 #: ``other``, ``stored``, ``count`` (entries,); for the smallest distance also ``pair``, the two objects as i * n + j
 #: with i of this cluster. Segment i is ``start[i] : start[i + 1]``; ``following[i]`` is the next one of its cluster
 #: (-1: none), ``last[i]`` the last one. ``used`` (n,): entries of a cluster. ``leader`` (n,): what has become of a
-#: cluster. ``factor`` (n,): what the numbers of a part are multiplied by at this level, else 1. ``far``: M, infinite
-#: where distances are only compared. ``listed``: distances follow from listed pairs; else from ``points``, the moments
-#: of clusters of vectors. ``limits``: which clusters may be joined, by their first objects.
+#: cluster. ``factor`` (n,), only if ``scaled``: what the numbers of a part are multiplied by at this level, else 1.
+#: ``far``: M, infinite where distances are only compared. ``listed``: distances follow from listed pairs; else from
+#: ``points``, the moments of clusters of vectors. ``limits``: which clusters may be joined, by their first objects.
+#: Slots, and counts where every edge counts 1, are numbers of four bytes: levels wait for memory more than for anything.
 Rows = namedtuple(
     "Rows",
     "other stored count pair start following last used leader object_of factor weight best nearest tied looked "
     "points reduction far ignore scaled listed limits",
 )
 
-#: Room for one row, and for one thread. ``place`` (n,) tells where a cluster stands in the row: at ``place - base``, if
-#: that is not negative. Every reading has a larger ``base`` (1,), so that no place has to be taken back.
+#: Places are numbered in four bytes.
+LARGEST_BASE = 2**31 - 1
+
+#: Room for one row, and for one thread. ``place`` (n,) tells where a cluster stands in the row: at ``place - base[0]``,
+#: if that is not negative. Every reading has a larger base, by the length ``base[1]`` of the row before, so that no
+#: place has to be taken back.
 Room = namedtuple("Room", "other stored count pair place base")
 
 
@@ -128,13 +133,19 @@ def take_others(rows, room, begin, end, length, c, base, scale):
 @bare_inlined
 def begin_row(room):
     """Forget the row in ``room``."""
-    room.base[0] += len(room.place)
+    room.base[0] += room.base[1]
+    room.base[1] = 1
+    if room.base[0] >= LARGEST_BASE - len(room.place):
+        room.base[0] = 0
+        for c in range(len(room.place)):
+            room.place[c] = -1
 
 
 @bare_inlined
 def add_row(rows, room, p, length, c):
     """Add the entries of p to the row in ``room``, which belongs to cluster c; return its new length."""
-    left, segment, scale, base = rows.used[p], p, rows.factor[p], room.base[0]
+    left, segment, base = np.int64(rows.used[p]), p, room.base[0]
+    scale = rows.factor[p] if rows.scaled else 1.0
     plain = rows.listed and rows.reduction == SUM and not rows.scaled
     while left > 0:
         begin = rows.start[segment]
@@ -144,7 +155,8 @@ def add_row(rows, room, p, length, c):
         else:
             length = take_others(rows, room, begin, end, length, c, base, scale)
         left -= rows.start[segment + 1] - begin
-        segment = rows.following[segment]
+        segment = np.int64(rows.following[segment])
+    room.base[1] = length + 1
     return length
 
 
@@ -165,7 +177,7 @@ def write_row(rows, room, c, length):
             e += 1
         if e == length:
             break
-        segment = rows.following[segment]
+        segment = np.int64(rows.following[segment])
     rows.following[segment], rows.last[c] = -1, segment
 
 

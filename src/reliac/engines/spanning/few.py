@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...input.condensed import to_condensed
-from ...input.graph import Graph, both_directions
+from ...input.graph import Graph, in_rows
 from ...input.metrics import Squares
 from ..compiled.formulas import euclidean_square
 from .boruvka import edges_of_points
@@ -46,7 +46,7 @@ def find_few_edges() -> None:
     thin(many, np.arange(2))
     p, q = np.triu_indices(n, 1)
     for number in (np.float32, np.float64):
-        edges_of_graph(Graph(*both_directions(p, q, square[p, q].astype(number), n)))
+        edges_of_graph(Graph(*in_rows(p, q, square[p, q].astype(number), n)))
 
 
 def _forms(square: NDArray[np.floating], n: int) -> tuple[NDArray[np.floating], NDArray[np.floating]]:

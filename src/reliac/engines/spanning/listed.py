@@ -35,14 +35,14 @@ def note_edges(starts, ends, distances, limit, leader, i, j, distance):
     for a in range(len(leader)):
         for k in range(starts[a], starts[a + 1]):
             b = np.int64(ends[k])
-            if a < b and distances[k] <= limit:
+            if distances[k] <= limit:
                 unite(leader, top(leader, a), top(leader, b))
                 i[count], j[count], distance[count] = a, b, distances[k]
                 count += 1
     for a in range(len(leader)):
         for k in range(starts[a], starts[a + 1]):
             b = np.int64(ends[k])
-            if a < b and distances[k] > limit and top(leader, a) != top(leader, b):
+            if distances[k] > limit and top(leader, a) != top(leader, b):
                 i[count], j[count], distance[count] = a, b, distances[k]
                 count += 1
     return count

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
 from ...algorithm.links import Links
-from ...input.graph import Graph, both_directions
+from ...input.graph import Graph, in_rows
 from ...input.options import Stop
 from ...input.problem import Problem
 from ...machine import free_memory
@@ -73,17 +73,17 @@ def _problem_of(run: Run, rows: Any) -> tuple[Problem, NDArray[np.int64], NDArra
         ends = np.column_stack((rows["i"].to_numpy(), rows["j"].to_numpy()))
         pairs, places = np.unique(np.concatenate((ends, ends[:, ::-1])), axis=0, return_inverse=True)
         there, back = np.split(places.ravel(), 2)
-        numbers = _both(p, q, there, back, n)
+        numbers = np.column_stack((there, back))
     else:
         stored = rows["s"].to_numpy()
         if run.level:  # at level 0 every edge is one pair
-            counts = both_directions(p, q, rows["c"].to_numpy(), n)[2]
+            counts = rows["c"].to_numpy()
     if form.weighed and run.level:
         clusters = run.tables.fetch(f"SELECT i, n FROM {sql.CLUSTERS} AS c ORDER BY i")
         at = np.searchsorted(clusters["i"].to_numpy(), names)
         weights[: len(names)] = clusters["n"].to_numpy()[at]
     missing = "ignore" if form.far is None else "far" if np.isinf(form.far) else form.far
-    graph = Graph(*both_directions(p, q, stored, n), missing=missing, counts=counts, pairs=numbers)
+    graph = Graph(*in_rows(p, q, stored, n), missing=missing, counts=counts, pairs=numbers)
     rest = Stop(max(1, stop.n_clusters - lonely + added), stop.max_level, stop.max_distance)
     return Problem(graph, form.criterion, "precomputed", form.alpha, 0.0, weights, rest), names, pairs
 
@@ -97,12 +97,3 @@ def _numbered(p: NDArray[Any], q: NDArray[Any]) -> tuple[NDArray[np.int64], NDAr
         return np.flatnonzero(there), number[p], number[q]
     names, ends = np.unique(np.concatenate((p, q)), return_inverse=True)
     return names, ends[: len(p)], ends[len(p) :]
-
-
-def _both(
-    p: NDArray[Any], q: NDArray[Any], there: NDArray[np.int64], back: NDArray[np.int64], n: int
-) -> NDArray[np.int64]:
-    """Return a number for either direction of every edge: ``there`` from p to q, ``back`` from q to p."""
-    starts, ends, places = both_directions(p, q, np.arange(len(p)), n)
-    first = np.repeat(np.arange(n), np.diff(starts)) < ends
-    return np.asarray(np.where(first, there[places], back[places]))
