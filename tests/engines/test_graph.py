@@ -14,9 +14,8 @@ from scipy.spatial.distance import pdist, squareform
 import reliac
 from graphs import GRAPHS, Edges, Made, among_neighbours, ignoring_missing, random_edges
 from problems import ALPHAS
-from reliac.engines.graph import contraction
+from reliac.engines.graph import contraction, rows
 from reliac.engines.graph import engine as graph_engine
-from reliac.engines.graph import rows
 from reliac.input.edges import make_graph
 from reliac.input.problem import make_problem
 

@@ -32,7 +32,7 @@ SMALLEST, LARGEST, SUM = range(3)
 #: cluster. ``factor`` (n,), only if ``scaled``: what the numbers of a part are multiplied by at this level, else 1.
 #: ``far``: M, infinite where distances are only compared. ``listed``: distances follow from listed pairs; else from
 #: ``points``, the moments of clusters of vectors. ``limits``: which clusters may be joined, by their first objects.
-#: Slots, and counts where every edge counts 1, are numbers of four bytes: levels wait for memory more than for anything.
+#: Slots, and counts where every edge counts 1, are numbers of four bytes: levels wait for memory most.
 Rows = namedtuple(
     "Rows",
     "other stored count pair start following last used leader object_of factor weight best nearest tied looked "
