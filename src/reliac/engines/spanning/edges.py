@@ -117,7 +117,7 @@ def memory_of_edges(problem: Problem) -> int:
     n = problem.n_objects
     objects = problem.objects
     if isinstance(objects, Graph):
-        return 120 * objects.n_edges
+        return 16 * objects.n_edges + 120 * min(objects.n_edges, 4 * n)  # most are left out before they are sorted
     if isinstance(objects, Distances):
         return memory_of_given(n) + (8 * objects.matrix.size if n <= SMALL else 0)  # a copy
     if not isinstance(objects, Vectors) or objects.sparse or not squares_of(problem.metric):

@@ -87,6 +87,12 @@ class SpanningEngine:
         """Take over what an earlier run knew of the edges."""
         self.findings.arrays = dict(found)
 
+    def _edges(self, leader: NDArray[np.intp]) -> Edges:
+        """Find the edges, and tell that they are found; no name here holds them any longer than their user does."""
+        found = star_edges(*self._find_edges(), leader)
+        self._searched(1.0)
+        return found
+
     def _run_few(self) -> None:
         """Run all compiled code with a few objects: whatever the input is, nothing is compiled later."""
         find_few_edges()
@@ -105,10 +111,8 @@ class SpanningEngine:
             return
         load(SpanningEngine.name, "", self._run_few)
         self._searched(0.0)
-        edges, twin = self._find_edges()
-        self._searched(1.0)
         leader = roots(self.leader)
-        nest = make_nest(star_edges(edges, twin, leader), leader)
+        nest = make_nest(self._edges(leader), leader)
         state = make_state(nest, leader, level, 0 if problem.alpha == 1.0 else 3 if problem.alpha == 0.0 else 1)
         cap = problem.longest
         replay = replay_all if problem.alpha == 1.0 else replay_share
@@ -123,21 +127,27 @@ class SpanningEngine:
 
 
 def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:
-    """Sort the edges and find the parts that they link, given the cluster of each object."""
+    """Sort the edges and find the parts that they link, given the cluster of each object.
+
+    There can be a few times as many edges as objects: what is done with is let go at once.
+    """
     edges = thin(edges, leader)
     order = np.argsort(edges.weight)
     weight = edges.weight[order]
     if (weight[1:] == weight[:-1]).any():
         order = np.lexsort((edges.j, edges.i, edges.weight))
-    i, j, weight, copies = edges.i[order], edges.j[order], edges.weight[order], edges.copies[order]
-    rank = np.cumsum(np.r_[0, weight[1:] > weight[:-1]]) if len(weight) else np.zeros(0, np.int64)
-    child, group = np.empty((len(i), 2), np.int64), np.empty(len(i), np.int64)
+    edges = Edges(*(column[order] for column in edges))
+    del order, weight
+    rank = np.cumsum(np.r_[0, edges.weight[1:] > edges.weight[:-1]]) if len(edges.i) else np.zeros(0, np.int64)
+    child, group = np.empty((len(rank), 2), np.int64), np.empty(len(rank), np.int64)
     missing = np.zeros(2 * len(leader), np.int64)
-    nodes = nest_edges(i, j, rank, leader.copy(), child, group, missing)
+    nodes = nest_edges(edges.i, edges.j, rank, leader.copy(), child, group, missing)
     kept = child[:, 0] >= 0
-    columns: list[NDArray[Any]] = [i, j, weight, rank, copies, child, group]
+    columns: list[NDArray[Any]] = [edges.i, edges.j, edges.weight, rank, edges.copies, child, group]
+    del edges, rank, child, group
     if not kept.all():
-        columns = [column[kept] for column in columns]
+        for k in range(len(columns)):
+            columns[k] = columns[k][kept]
     first, edge_of = np.zeros(nodes + 1, np.int64), np.empty(2 * len(columns[0]), np.int64)
     index_edges(columns[5], first, edge_of)
     return Nest._make([*columns, missing, first, edge_of])

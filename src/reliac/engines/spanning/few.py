@@ -43,7 +43,8 @@ def find_few_edges() -> None:
                 edges_by_components(given.reshape(-1), n, given.ndim == 2, 2, pool)
 
     many = as_edges(np.zeros(n, np.int32), np.ones(n, np.int32), square[0])
-    thin(many, np.arange(2))
+    for integer in (np.int32, np.int64):  # as graphs have them, and as all others do
+        thin(many._replace(i=many.i.astype(integer), j=many.j.astype(integer)), np.arange(2))
     p, q = np.triu_indices(n, 1)
     for number in (np.float32, np.float64):
         edges_of_graph(Graph(*in_rows(p, q, square[p, q].astype(number), n)))

@@ -15,10 +15,10 @@ from ..compiled.sets import top, unite
 class Edges(NamedTuple):
     """Edges between objects; ``copies`` says how many links of clusters one stands for."""
 
-    i: NDArray[np.int64]
-    j: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    copies: NDArray[np.int64]
+    i: NDArray[Any]
+    j: NDArray[Any]
+    weight: NDArray[Any]
+    copies: NDArray[Any]
 
 
 class Twins(NamedTuple):
@@ -43,7 +43,7 @@ def as_edges(i: NDArray[Any], j: NDArray[Any], weight: NDArray[Any]) -> Edges:
 def connect_ends(i, j, leader):
     """Join the components of ``leader`` (n,) along edges."""
     for e in range(len(i)):
-        unite(leader, top(leader, i[e]), top(leader, j[e]))
+        unite(leader, top(leader, np.int64(i[e])), top(leader, np.int64(j[e])))
 
 
 @compiled
@@ -51,7 +51,7 @@ def apart(i, j, leader):
     """Tell which edges lead from one component of ``leader`` (n,) to another."""
     leads = np.empty(len(i), np.bool_)
     for e in range(len(i)):
-        leads[e] = top(leader, i[e]) != top(leader, j[e])
+        leads[e] = top(leader, np.int64(i[e])) != top(leader, np.int64(j[e]))
     return leads
 
 
