@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import explain, option, shown, unknown_name
 from ..machine import check_memory
 from .edgefiles import read_edge_file
-from .graph import EDGES_AT_ONCE, MISSING, Graph, in_rows
+from .graph import MISSING, Graph, are_sorted, in_rows
 from .misreadings import is_graph
 from .numbers import Names, check_unmasked, is_missing, is_sparse
 from .options import check_number
@@ -369,7 +369,7 @@ def _each_once(
     p: NDArray[Any], q: NDArray[Any], value: NDArray[Any], n: int, duplicates: str, names: Names | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Sort edges, and settle pairs that are listed more than once."""
-    if _are_sorted(p, q):
+    if are_sorted(p, q):
         return p, q, value
     order = np.argsort(p.astype(np.int64) * n + q, kind="stable")
     p, q, value = p[order], q[order], value[order]
@@ -392,12 +392,3 @@ def _each_once(
         value = settled / np.diff(np.append(starts, len(p))) if duplicates == "mean" else settled
         p, q = p[starts], q[starts]
     return p, q, value
-
-
-def _are_sorted(p: NDArray[np.int32], q: NDArray[np.int32]) -> bool:
-    """Tell whether pairs are sorted, each once."""
-    for first in range(0, len(p), EDGES_AT_ONCE):
-        a, b = p[first : first + EDGES_AT_ONCE + 1], q[first : first + EDGES_AT_ONCE + 1]
-        if not ((a[1:] > a[:-1]) | ((a[1:] == a[:-1]) & (b[1:] > b[:-1]))).all():
-            return False
-    return True

@@ -349,3 +349,12 @@ def in_rows(
         some = p[first : first + EDGES_AT_ONCE]
         starts[some[0] + 1 : some[-1] + 2] += np.bincount(some - some[0])
     return np.cumsum(starts, out=starts), q.astype(np.int32, copy=False), distance
+
+
+def are_sorted(p: NDArray[np.int32], q: NDArray[np.int32]) -> bool:
+    """Tell whether pairs are sorted, each once."""
+    for first in range(0, len(p), EDGES_AT_ONCE):
+        a, b = p[first : first + EDGES_AT_ONCE + 1], q[first : first + EDGES_AT_ONCE + 1]
+        if not ((a[1:] > a[:-1]) | ((a[1:] == a[:-1]) & (b[1:] > b[:-1]))).all():
+            return False
+    return True
