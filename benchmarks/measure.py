@@ -170,7 +170,7 @@ def machine() -> str:
         try:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
-            versions.append(f"{name} not installed")
+            continue
     processor = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as lines:
