@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reliac.cli import delimited
@@ -290,6 +290,7 @@ def text_tables(draw):
 
 @settings(max_examples=200, deadline=None)
 @given(text_tables(), st.booleans(), st.booleans(), st.sampled_from([None, True, False]))
+@example(("0.0,0.0,0.0\n0.0,1,0.0\n0.0,0.0,0.0", False), False, True, None)  # a list of distances: ends are texts
 def test_large_files_are_read_as_small_ones_are(table, packed, distances, header):
     pytest.importorskip("pyarrow")
     text, labelled = table

@@ -176,7 +176,7 @@ def test_rows_on_a_device_are_clustered_without_a_copy_on_the_host(all_on_device
 def test_rows_on_a_device_serve_all_other_engines_and_tensors_all_types(all_on_device, tensors_on_device):
     import torch
 
-    X = torch.from_numpy(DATA["wide lattice"])
+    X = torch.tensor(DATA["wide lattice"])  # a copy: it is changed below
     for criterion, engine in (("complete", "auto"), ("single", "auto"), ("ward", "vectors"), ("median", "gpu")):
         expected = reliac.cluster(X.numpy(), criterion)
         for form in (X, X.to(torch.float16), X.to(torch.int32)):

@@ -8,6 +8,7 @@ import pkgutil
 import re
 import runpy
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,13 @@ PYTHON = [text for language, text in BLOCKS if language == "python"]
 COMMANDS = [line for language, text in BLOCKS if language == "sh" for line in text.splitlines() if line.strip()]
 #: Those that need nothing but the package; tests/engines/test_spark.py runs the one that starts a cluster.
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "spark_cluster.py")
-MODULES = sorted(module.name for module in pkgutil.walk_packages(reliac.__path__, "reliac."))
+#: All modules, but for those that need Triton where it is not installed.
+NEED_TRITON = ("reliac.engines.gpu.kernels", "reliac.engines.gpu.sift")
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(reliac.__path__, "reliac.")
+    if module.name not in NEED_TRITON or (find_spec("torch") and find_spec("triton"))
+)
 
 
 @pytest.fixture

@@ -93,6 +93,8 @@ def _by_arrow(stream: BinaryIO, delimiter: str, called: str, choices: Choices) -
         texts = {head.names, *(find_column(head.columns, column) for column in asked if column is not None)}
         if choices.form == "edges":
             texts |= {*edge_columns(head.columns, head.first > 0, choices)[:2]}
+        elif choices.distances and len(first) == 3:
+            texts |= {0, 1}  # distances in a list: two objects and how far they are apart
         kinds = {
             str(place): pyarrow.string() if place in texts or not is_number(cell) else pyarrow.float64()
             for place, cell in enumerate(first)
