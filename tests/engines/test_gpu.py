@@ -255,15 +255,15 @@ def test_without_a_device_the_message_names_the_vectors_engine(monkeypatch):
 
 
 def test_what_does_not_fit_on_the_device_is_refused_before_anything_is_sent(monkeypatch):
-    from reliac.engines.gpu import engine
+    from reliac.engines.gpu import device
 
-    monkeypatch.setattr(engine, "free_bytes", lambda device: 1000)
+    monkeypatch.setattr(device, "free_bytes", lambda device: 1000)
     with pytest.raises(ValueError, match=r"of memory on the device, .* are free there.*vectors"):
         reliac.cluster(lattice(0), "ward", engine="gpu")
 
 
 def test_auto_takes_it_only_where_a_gpu_is_worth_it(monkeypatch):
-    from reliac.engines.gpu import device, engine
+    from reliac.engines.gpu import device
 
     problem = problem_of_squares(np.random.default_rng(0).normal(size=(2000, 20)), "ward")
     asked = []
@@ -272,7 +272,7 @@ def test_auto_takes_it_only_where_a_gpu_is_worth_it(monkeypatch):
     assert choose(problem).engine.name != "gpu"
     assert not asked  # torch is not imported for so little
     monkeypatch.setattr(device, "WORTH_STARTING", 1e3)
-    monkeypatch.setattr(engine, "free_bytes", lambda device: 2**40)
+    monkeypatch.setattr(device, "free_bytes", lambda device: 2**40)
     assert choose(problem).engine.name == "gpu"
     monkeypatch.setattr(device, "is_gpu", lambda device: False)
     assert choose(problem).engine.name != "gpu"

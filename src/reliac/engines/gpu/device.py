@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import how_to_install
+from ...errors import amount, how_to_install
 from ...machine import free_memory, in_threads, n_threads
 
 #: Names the device, as torch does ("cuda:1"); "cpu" runs the same code without a GPU, for tests.
@@ -78,6 +78,14 @@ def free_bytes(device: Any) -> int:
     cuda = torch().cuda
     free = cuda.mem_get_info(device)[0]
     return int(free + cuda.memory_reserved(device) - cuda.memory_allocated(device))
+
+
+def no_room(needed: int) -> str | None:
+    """Say that the device has too little memory for what is to be done; None if it has enough."""
+    free = free_bytes(the_device())
+    return (
+        None if needed <= free else f"it needs {amount(needed)} of memory on the device, {amount(free)} are free there"
+    )
 
 
 @contextmanager

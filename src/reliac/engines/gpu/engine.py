@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch, Found
 from ...algorithm.links import Groups, Links
-from ...errors import amount
 from ...input.metrics import Squares, squares_of, unit_rows
 from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
-from ...machine import n_threads
 from ..compiled.loading import FEW, load
 from ..compiled.rules import make_rules
 from ..lists.engine import SEARCH_LENGTH
@@ -31,7 +29,7 @@ from ..vectors.blocks import push_all
 from ..vectors.engine import VectorsEngine
 from ..vectors.spatial import SpatialEngine
 from .columns import Frame, make_frame
-from .device import free_bytes, the_device, to_device, to_host, why_not, worth_starting
+from .device import no_room, the_device, to_device, to_host, why_not, worth_starting
 from .failures import on_device
 from .levels import RULES, DeviceLevels
 from .moments import DeviceMoments, fresh_moments, kind_of_moments, mirror_of, order_by_cells
@@ -50,11 +48,10 @@ class GpuEngine(VectorsEngine):
 
     name = "gpu"
     helps_others = False
-    costly_to_ask = True  # whether there is a device is known only once torch is imported
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         super().__init__(problem, n_jobs)
-        self.device, self.jobs = the_device(), n_threads(n_jobs)
+        self.device = the_device()
         self.moments: DeviceMoments | None = None
         self.mirrored = 0  # links whose joins the device knows
         self.by_cells: Any = None  # slots on the device, near ones close together
@@ -68,13 +65,7 @@ class GpuEngine(VectorsEngine):
     @staticmethod
     def refuses(problem: Problem) -> str | None:
         """Say what the vectors engine cannot do either, why there is no device, or what does not fit on it."""
-        reason = VectorsEngine.refuses(problem) or why_not()
-        if reason is not None:
-            return reason
-        needed, free = GpuEngine.device_memory(problem), free_bytes(the_device())
-        if needed <= free:
-            return None
-        return f"it needs {amount(needed)} of memory on the device, {amount(free)} are free there"
+        return VectorsEngine.refuses(problem) or why_not() or no_room(GpuEngine.device_memory(problem))
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -134,7 +125,7 @@ class GpuEngine(VectorsEngine):
 
     def _levels_on_device(self) -> Iterator[Batch]:
         """Develop levels there, and take the clusters over when it does not go on."""
-        self.moments, object_of = fresh_moments(self.problem, self.device, self.jobs)
+        self.moments, object_of = fresh_moments(self.problem, self.device, self.threads)
         levels, searched = DeviceLevels(self.moments, object_of, make_rules(self.problem)), 0
 
         def tell(rows: Any) -> None:
@@ -222,7 +213,7 @@ class GpuEngine(VectorsEngine):
     def _search_as_they_are(self) -> Search:
         """Bring the moments on the device up to date, and return a search among all that may be found."""
         if self.moments is None:
-            self.moments = mirror_of(self.space, self.device, self.jobs)
+            self.moments = mirror_of(self.space, self.device, self.threads)
         done, self.mirrored = self.mirrored, int(self.work.counters[N_LINKS])
         taken, node_of = self.work.taken, self.nodes.node_of
         changed = np.unique(np.r_[taken.p[done : self.mirrored], taken.q[done : self.mirrored]])

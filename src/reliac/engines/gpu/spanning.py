@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
-from ...errors import amount
 from ...input.metrics import Squares, squares_of
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
@@ -18,7 +17,7 @@ from ..lists.engine import SEARCH_LENGTH
 from ..spanning.edges import SMALL, by_tree, edges_of_distinct_rows, edges_of_vectors, spanning_edges
 from ..spanning.engine import SpanningEngine
 from ..spanning.forest import Edges, Twins
-from .device import free_bytes, the_device, to_device, why_not, worth_starting
+from .device import no_room, the_device, to_device, why_not, worth_starting
 from .engine import BYTES_AT_A_TIME
 from .failures import on_device
 from .moments import compared_rows, upload
@@ -36,7 +35,6 @@ class GpuSpanningEngine(SpanningEngine):
     """Levels on the edges of all minimum spanning trees of vectors, which a GPU finds."""
 
     name = "gpu"
-    costly_to_ask = True  # whether there is a device is known only once torch is imported
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
         few = problem.n_objects <= FEW
@@ -48,11 +46,7 @@ class GpuSpanningEngine(SpanningEngine):
         reason = SpanningEngine.refuses(problem)
         if reason is None and not _by_squares(problem):
             reason = "the single criterion on a device takes dense vectors with euclidean, sqeuclidean or cosine"
-        reason = reason or why_not()
-        if reason is not None:
-            return reason
-        needed, free = device_memory(problem), free_bytes(the_device())
-        return None if needed <= free else f"it needs {amount(needed)} of memory on the device, {amount(free)} are free"
+        return reason or why_not() or no_room(device_memory(problem))
 
     @staticmethod
     def suits(problem: Problem) -> bool:

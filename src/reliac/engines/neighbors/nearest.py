@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import amount, explain, option
+from ...errors import explain, option
 from ...input.metrics import MetricLike, squares_of
 from ...input.numbers import is_sparse
 from ...input.objects import Distances, Objects, Vectors
@@ -96,16 +96,14 @@ def _worth_a_device(objects: Objects) -> bool:
 
 def _check_device(objects: Objects, k: int, metric: MetricLike) -> None:
     """Refuse what no device can search."""
-    from ..gpu.device import free_bytes, the_device, why_not
+    from ..gpu.device import no_room, why_not
 
     reason = why_not()
     if not isinstance(objects, Vectors) or not squares_of(metric) or objects.sparse:
         reason = f"it takes dense rows and 'euclidean', 'sqeuclidean' or 'cosine', not {option('metric', metric)}"
     elif reason is None:
         n, d = objects.rows.shape
-        needed, free = n * (24 * d + 100 * k), free_bytes(the_device())
-        if needed > free:
-            reason = f"it needs {amount(needed)} on the device, {amount(free)} are free there"
+        reason = no_room(n * (24 * d + 100 * k))
     if reason is not None:
         raise ValueError(
             explain(
