@@ -108,12 +108,12 @@ def test_data_far_from_the_origin_give_the_tree_of_the_data_near_it(engine, crit
     np.testing.assert_allclose(far.links["distance"], near.links["distance"], rtol=1e-9)
 
 
-@pytest.mark.parametrize("engine", [name for name in FAST if name != "graph"])
+@run_by(takers_of_each(["ward", "single"], blobs(3, n=8, d=4), FAST))
 @pytest.mark.parametrize("scale", [1e-120, 1e60])
-def test_the_scale_of_the_data_does_not_matter(engine, scale):
+def test_the_scale_of_the_data_does_not_matter(engine, criterion, scale):
     X = blobs(3, n=400, d=4)
-    fast = cluster_squares(X, "ward" if engine != "spanning" else "single", engine=engine)
-    scaled = cluster_squares(X * scale, fast.parameters["criterion"], engine=engine)
+    fast = cluster_squares(X, criterion, engine=engine)
+    scaled = cluster_squares(X * scale, criterion, engine=engine)
     assert np.array_equal(fast.links["left"], scaled.links["left"])
 
 
