@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 import reliac
 from oracle import DISTANCE, components, join, numbers, squared
 from problems import CRITERIA, GEOMETRIC, blobs, lattice, tied
+from reliac.questions import bymeans
 
 SQUARED = ("single", "complete", *GEOMETRIC)
 
@@ -179,3 +180,54 @@ def test_large_and_small_numbers_are_placed_as_others_are(criterion):
     far = reliac.cluster(X + 2.0**20, criterion)
     np.testing.assert_array_equal(far.predict(new + 2.0**20, 6), expected)
     np.testing.assert_array_equal(far.predict(new.astype(np.float32), 6), far.predict(new, 6))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("criterion", ["ward", "centroid", "median"])
+def test_compiled_and_plain_code_find_the_same_clusters_in_blocks_of_any_size(criterion, kind, monkeypatch):
+    pytest.importorskip("numba")
+    for seed, sizes in enumerate([(3, 5), (7, 2), (1, 1), (16, 4), (64, 64)]):
+        X, new = lattice(seed, n=40), lattice(seed + 50, n=67)
+        if kind is not np.int64 and seed % 2:
+            X, new = X + blobs(seed, n=40)[:, : X.shape[1]] / 8, new * 1.1
+        X, new = X.astype(kind), new.astype(kind)
+        tree = reliac.cluster(X, criterion)
+        for count in (1, 2, 9, 40):
+            plain = tree.predict(new, count)
+            expected = literal(tree, X, new, tree.labels(count), criterion)
+            exact = np.array([[float(value) for value in row] for row in expected])
+            assert (exact[np.arange(len(new)), plain] <= exact.min(axis=1) * (1 + 1e-12)).all()
+            with monkeypatch.context() as patch:
+                patch.setattr(bymeans, "BLOCK_ROWS", sizes[0])
+                patch.setattr(bymeans, "COLUMNS", sizes[1])
+                np.testing.assert_array_equal(tree.predict(new, count), plain)
+                patch.setattr(bymeans, "WORTH_LOADING", 0)
+                np.testing.assert_array_equal(tree.predict(new, count), plain)
+                np.testing.assert_array_equal(tree.predict(np.asfortranarray(new)[::2], count), plain[::2])
+
+
+def test_many_new_rows_are_looked_at_in_compiled_code_and_nothing_is_compiled_after_it_is_loaded(monkeypatch):
+    loading = pytest.importorskip("reliac.engines.compiled.loading")
+    monkeypatch.setattr(bymeans, "WORTH_LOADING", 300)
+    tree = reliac.cluster(blobs(0, n=30), "ward")
+    for _ in range(2):  # the first one loads
+        before = loading.count_compiled()
+        for kind in (np.float32, np.float64):
+            new = blobs(1, n=100).astype(kind)
+            new.flags.writeable = kind is np.float32
+            tree.predict(new, 3)
+            tree.predict(new[::3], 9)
+    assert loading.is_loaded("predict")
+    assert loading.count_compiled() == before
+
+
+def test_rows_beyond_the_range_of_float32_are_placed_as_in_float64(monkeypatch):
+    X = np.array([[0.0, 0.0], [1e29, 0.0], [1e30, 0.0], [1.1e30, 0.0], [0.0, 3e38]])
+    new = np.array([[8e28, 0.0], [9e29, 1.0], [1e38, 2e38], [2e38, 1e30], [1e60, 0.0], [0.0, 1e60]])
+    tree = reliac.cluster(X, "centroid")
+    expected = [np.hypot(*(X - row).T).argmin() for row in new]
+    for worth in (2**28, 0):
+        if worth == 0:
+            pytest.importorskip("numba")
+        monkeypatch.setattr(bymeans, "WORTH_LOADING", worth)
+        assert tree.predict(new, 5).tolist() == expected

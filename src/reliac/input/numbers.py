@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain
-from ..machine import in_threads
+from ..machine import in_threads, n_threads
 from .device_rows import DeviceRows, lives_on_device
 
 Names = NDArray[np.str_]
@@ -64,7 +64,9 @@ def are_names(values: Sequence[Any]) -> bool:
 
 def first_not_finite(numbers: Any) -> tuple[tuple[int, ...], Any] | None:
     """Return the first place that holds NaN or infinity and what is there, or None."""
-    if isinstance(numbers, DeviceRows) and not np.isfinite(numbers.sum()):
+    if isinstance(numbers, DeviceRows):
+        if np.isfinite(numbers.sum()):
+            return None
         numbers = numbers.host
     if is_sparse(numbers):
         if np.isfinite(numbers.data).all():
@@ -72,26 +74,29 @@ def first_not_finite(numbers: Any) -> tuple[tuple[int, ...], Any] | None:
         first = int(np.flatnonzero(~np.isfinite(numbers.data))[0])
         row = int(np.searchsorted(numbers.indptr, first, side="right")) - 1
         return (row, int(numbers.indices[first])), numbers.data[first]
-    with np.errstate(over="ignore", invalid="ignore"):  # a finite sum has finite terms, and needs no second array
-        if numbers.dtype.kind != "f" or np.isfinite(numbers.sum()) or np.isfinite(numbers).all():
-            return None
+    if numbers.dtype.kind != "f" or np.isfinite(extremes(numbers, n_threads(None))).all():
+        return None
     place = tuple(int(index) for index in np.argwhere(~np.isfinite(numbers))[0])
     return place, numbers[place]
 
 
-def extremes(numbers: NDArray[Any], threads: int) -> tuple[float, float]:
+def extremes(numbers: NDArray[Any] | DeviceRows, threads: int) -> tuple[float, float]:
     """Return the smallest and the largest number; NaN if there is one. One pass, in runs that fit into the cache."""
-    run, share = 2**16, 2**22
-    flat = numbers.ravel(order="K")  # a view, unless there are gaps
-    if not flat.size:
+    if not numbers.size:
         return 0.0, 0.0
+    if isinstance(numbers, DeviceRows):
+        return numbers.min(), numbers.max()
+    if numbers.flags.forc:
+        numbers = numbers.ravel(order="K")
+    each = numbers.size // len(numbers)
+    run, share = max(1, 2**16 // each), max(1, 2**22 // each)
 
     def look(start: int) -> tuple[Any, Any]:
-        runs = [flat[at : at + run] for at in range(start, min(start + share, flat.size), run)]
+        runs = [numbers[at : at + run] for at in range(start, min(start + share, len(numbers)), run)]
         found = [(some.min(), some.max()) for some in runs]
         return np.min([low for low, _ in found]), np.max([high for _, high in found])
 
-    found = in_threads(look, range(0, flat.size, share), threads)
+    found = in_threads(look, range(0, len(numbers), share), threads)
     return float(np.min([low for low, _ in found])), float(np.max([high for _, high in found]))
 
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, option
+from ..machine import n_threads
 from .metrics import METRICS, MetricLike
 from .misreadings import refuse_adjacency, refuse_edges
-from .numbers import is_sparse
+from .numbers import extremes, is_sparse
 
 
 def check_vectors(data: Any, metric: MetricLike) -> None:
@@ -79,6 +80,7 @@ def check_directions(data: Any, metric: str, constant_rows: bool) -> None:
 def largest_difference(data: Any) -> float:
     """Return a bound of the difference of any two numbers: twice the largest. Gaps count nothing."""
     values = data.data if is_sparse(data) else data
-    if values.size and values.max() != values.max():
-        values = values[~np.isnan(values)]
-    return 2.0 * max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    low, high = extremes(values, n_threads(None))
+    if high != high:
+        low, high = extremes(values[~np.isnan(values)], 1)
+    return 2.0 * max(abs(low), abs(high))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 
 from ..errors import explain
 from ..input.metrics import METRICS, allows_gaps
-from ..input.numbers import Names, is_sparse, to_numbers
+from ..input.numbers import Names, check_finite, extremes, is_sparse, to_numbers
 from ..input.objects import Vectors, column_titles
 from ..input.problem import Problem
 from ..input.vectors import check_directions
+from ..machine import n_threads
 from ..tree.clustertree import ClusterTree
 from ..tree.placing import check_distances
 
@@ -43,8 +45,10 @@ def new_rows(X: Any, problem: Problem) -> Any:
     """
     objects, metric = problem.objects, problem.metric
     assert isinstance(objects, Vectors)
-    numbers, titles = _read(X, gaps=allows_gaps(metric))
+    gaps = allows_gaps(metric)
+    numbers, titles = _read(X, finite=gaps, gaps=gaps)
     _check_table(numbers, f"rows with the {objects.rows.shape[1]} columns of the tree")
+    largest = 0.0 if gaps else _largest(numbers)
     if objects.columns is not None and titles is not None:
         numbers = numbers[:, _places(titles.tolist(), objects.columns.tolist(), "columns")]
     elif numbers.shape[1] != objects.rows.shape[1]:
@@ -59,14 +63,23 @@ def new_rows(X: Any, problem: Problem) -> Any:
     if objects.scaling is not None:
         shift, divisor = objects.scaling
         numbers = ((numbers.toarray() if is_sparse(numbers) else numbers) - shift) / divisor
+        largest = 0.0 if gaps else _largest(numbers)
     row = METRICS.get(metric) if isinstance(metric, str) else None
     if not numbers.shape[0]:
         return numbers
     if row is not None and not (row.zero_rows and row.constant_rows):
         check_directions(numbers, row.name, row.constant_rows)
-    if not allows_gaps(metric):
-        Vectors(numbers).check_range(problem.criterion, metric, problem.weights)
+    if not gaps:  # one row as far out as any of them stands for all
+        Vectors(np.full((1, numbers.shape[1]), largest)).check_range(problem.criterion, metric, problem.weights)
     return numbers
+
+
+def _largest(numbers: Any) -> float:
+    """Return the largest number of a table, whatever its sign; refuse NaN and infinity. One look at the table."""
+    low, high = extremes(numbers.data if is_sparse(numbers) else numbers, n_threads(None))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        check_finite(numbers)
+    return max(abs(low), abs(high))
 
 
 def new_distances(X: Any, tree: ClusterTree) -> NDArray[Any]:

@@ -98,8 +98,8 @@ def nearest_clusters(
     clusters = partition(tree, labels, problem.criterion, problem.weights)
     with one_blas_thread():
         by_means = not given and follows_from_vectors(problem.criterion, problem.metric)
-        judge = ByMeans(problem, clusters) if by_means else ByMembers(problem, clusters, given)
         count = new.shape[0]
+        judge = ByMeans(problem, clusters, count) if by_means else ByMembers(problem, clusters, given)
         found, distances = np.empty(count, np.intp), None if limit is None else np.empty(count)
 
         def place(start: int) -> None:

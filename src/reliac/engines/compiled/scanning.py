@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .formulas import row_start
-from .loading import bare, bare_inside
+from .loading import bare, bare_inlined, bare_inside
 from .sorting import insert
 
 #: Values compared at once: a run of fixed length becomes vector instructions, one of varying length does not.
@@ -14,6 +14,9 @@ CHUNK, EIGHTH = 64, 8
 #: One in so many entries is in the sample that tells how near the nearest of an object are: the third smallest of the
 #: sample is about the 24th of all. Fewer entries than wanted only make a list shorter.
 EVERY, SAMPLED = 8, 3
+
+#: Rows that are made columns at a time.
+TURNED = 16
 
 #: Entries noted of an object before the limit is lowered.
 ROOM = 40
@@ -219,3 +222,60 @@ def nearest_in(values, tie_factor, scratch):
         while values[where] > smallest:
             where += 1
     return smallest, where, count > 1
+
+
+@bare
+def pack_columns(rows, shift, scale, out, square):
+    """Make of some rows the columns of a table, (x - shift) scale, then 1, then |x|^2 of what they became.
+
+    ``out`` (d + 2, rows), ``square`` (rows,). A few rows are turned at a time, so that they stay in the cache.
+    """
+    d = len(shift)
+    for start in range(0, len(rows), TURNED):
+        some = rows[start : start + TURNED]
+        for k in range(d):
+            column, middle = out[k, start : start + TURNED], shift[k]
+            for i in range(len(some)):
+                column[i] = (some[i, k] - middle) * scale
+    ones, total = out[d], out[d + 1]
+    for i in range(len(rows)):
+        ones[i], total[i] = 1.0, 0.0
+    for k in range(d):
+        column = out[k]
+        for i in range(len(rows)):
+            total[i] += column[i] * column[i]
+    for i in range(len(rows)):
+        square[i] = total[i]
+
+
+@bare_inlined
+def smaller_two(value, where, label, best, second):
+    """Return the place of the smaller of two values, both of them, and the next one: no branch, for many at once."""
+    larger = value if value > best else best
+    return (
+        np.int32(where) if value < best else label,
+        value if value < best else best,
+        larger if larger < second else second,
+    )
+
+
+@bare
+def two_smallest(products, first, label, best, second):
+    """Keep of every column of a block its smallest value and the one after it, with those of the blocks before.
+
+    ``products`` (clusters, rows): of each pair. ``label`` (rows,): the cluster, counted from ``first`` on, of the
+    smallest. Columns are independent of each other, so this becomes vector instructions; four clusters at a time are
+    looked at before the results are written back. Cost: one pass.
+    """
+    whole = len(products) // 4 * 4
+    for q in range(0, whole, 4):
+        one, two, three, four, at = products[q], products[q + 1], products[q + 2], products[q + 3], first + q
+        for i in range(len(label)):
+            where, low, high = smaller_two(one[i], at, label[i], best[i], second[i])
+            where, low, high = smaller_two(two[i], at + 1, where, low, high)
+            where, low, high = smaller_two(three[i], at + 2, where, low, high)
+            label[i], best[i], second[i] = smaller_two(four[i], at + 3, where, low, high)
+    for q in range(whole, len(products)):
+        one = products[q]
+        for i in range(len(label)):
+            label[i], best[i], second[i] = smaller_two(one[i], first + q, label[i], best[i], second[i])
