@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,8 @@ def _earlier_lists(tree: ClusterTree, place: Indices, n: int) -> EarlierLists:
     """Return the lists of a tree by the numbers that rows have now; rows that are gone leave them."""
     assert tree.lists is not None
     kept = tree.lists
+    if (place == np.arange(len(place))).all():  # the rows of the tree come first, so all numbers are as they were
+        return EarlierLists(dict(kept), _clusters_at(tree, place, n))
     clusters, entries = place[kept["clusters"]], place[kept["entries"]]
     stays = clusters >= 0
     owner = np.repeat(np.arange(len(clusters)), kept["counts"])
@@ -269,6 +272,7 @@ def _clusters_at(tree: ClusterTree, place: Indices, n: int) -> Callable[[int], N
     into, since = own.copy(), np.full(tree.n_objects, tree.n_levels + 1)
     into[joined], since[joined] = first[tree.links["left"]], tree.links["level"]
 
+    @lru_cache(maxsize=8)  # one search after another asks for the same levels, and for the next ones
     def clusters_at(level: int) -> NDArray[np.int64]:
         top = np.where(since <= level, into, own)
         while (top != top[top]).any():

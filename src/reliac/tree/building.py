@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LINK = np.dtype([("left", "<i8"), ("right", "<i8"), ("distance", "<f8"), ("level", "<i8"), ("size", "<i8")])
 
 #: Trees of more objects than this are built in compiled code.
-LARGE = 100_000
+LARGE = 20_000
 
 
 def make_links(

@@ -120,11 +120,11 @@ class Helper:
     def _lists(self, slots: NDArray[np.int64], place: NDArray[np.int64], changed: NDArray[np.bool_]) -> Known:
         """Put together the lists of some clusters, without entries that are changed."""
         counts = self.counts[place]
-        owner = np.repeat(np.arange(len(place)), counts)
-        at = np.arange(len(owner)) + np.repeat(self.starts[place] - (np.cumsum(counts) - counts), counts)
+        ends = np.cumsum(counts)
+        at = np.arange(counts.sum()) + np.repeat(self.starts[place] - (ends - counts), counts)
         entries = self.entries[at].astype(np.int64)
         there = ~changed[entries]
-        starts = np.searchsorted(owner[there], np.arange(len(place) + 1))
+        starts = np.append(0, np.append(0, np.cumsum(there))[ends])
         return Known(slots, changed, self.radius[place], starts, entries[there])
 
 

@@ -29,11 +29,11 @@ from .moments import make_moments, refusal
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
 
-#: Rows that are read at a time, where all are.
-READ = 2**14
+#: Rows that are read at a time, where all are, and that are packed at a time.
+READ, PACKED = 2**14, 2**11
 
-#: Rows of a block with few columns, at most.
-MOST_ROWS = 1024
+#: Rows of a block with few columns, at most, and of a block where few are searched, at least.
+MOST_ROWS, FEWEST_ROWS = 1024, 16
 
 #: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
 GONE = 1e30
@@ -183,7 +183,8 @@ class VectorsEngine(ListEngine):
         return Among(means, self.columns, means, self.weights)
 
     def _search_by_products(self, slots: NDArray[np.int64], among: Among, push: bool) -> NDArray[np.int64]:
-        blocks = [slots[start : start + ROWS] for start in range(0, len(slots), ROWS)]
+        rows = min(ROWS, max(FEWEST_ROWS, -(-len(slots) // self.threads)))  # few clusters are for all threads, too
+        blocks = [slots[start : start + rows] for start in range(0, len(slots), rows)]
         results = self.in_threads(
             lambda block: self._search_block(block, among, push),
             blocks,
@@ -335,11 +336,20 @@ class VectorsEngine(ListEngine):
 
     def _means(self, slots: NDArray[np.int64], kind: Any) -> NDArray[Any]:
         """Return the representatives of clusters and, in one more column, their squares plus the spread inside."""
-        means = self.space.sums[slots] / (self.space.weight[slots, None] * self.unit)
-        extra = np.einsum("ij,ij->i", means, means)
-        if self.space.with_spread:
-            extra += self.space.spread[slots] / (self.space.weight[slots] * self.unit) ** 2
-        return np.column_stack((means, extra)).astype(kind)
+        space, unit = self.space, self.unit
+        packed = np.empty((len(slots), space.sums.shape[1] + 1), kind)
+
+        def pack(start: int) -> None:
+            some = slots[start : start + PACKED]
+            weight = space.weight[some]
+            means = space.sums[some] / (weight[:, None] * unit)
+            extra = np.einsum("ij,ij->i", means, means)
+            if space.with_spread:
+                extra += space.spread[some] / (weight * unit) ** 2
+            packed[start : start + PACKED, :-1], packed[start : start + PACKED, -1] = means, extra
+
+        self.in_threads(pack, range(0, len(slots), PACKED))
+        return packed
 
     def means64(self) -> NDArray[np.float64]:
         """Return the packed means in float64."""
