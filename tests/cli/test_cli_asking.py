@@ -144,3 +144,66 @@ def test_a_summary_is_that_of_the_tree_with_or_without_the_rows(files, capsys):
 )
 def test_mistakes_are_told(files, capsys, words, message):
     assert message in told(words, capsys)
+
+
+def run(words):
+    assert main(words.split()) == 0
+
+
+@pytest.mark.parametrize("options", ["", "--criterion average --metric sqeuclidean", "--stop-clusters 5"])
+def test_a_tree_is_extended_to_that_of_all_rows_again_and_again(files, capsys, options):
+    assert main(f"cluster data.csv {options} --engine vectors --keep-data --keep-lists --out t.reliac".split()) == 0
+    stop = "--stop-clusters 5" if "stop" in options else ""
+    assert main(f"extend t.reliac new.csv {stop} --out more.reliac".split()) == 0
+    assert "15 rows more: helped by lists" in capsys.readouterr().err
+    again = pd.read_csv("new.csv").assign(name=[f"third {i}" for i in range(15)])
+    again[TITLES] += 0.25
+    again.to_csv("third.csv", index=False)
+    assert main(f"extend more.reliac third.csv {stop} --out most.reliac".split()) == 0
+    rows = np.concatenate((X, NEW, NEW + 0.25))
+    how = {"criterion": "average", "metric": "sqeuclidean"} if "average" in options else {}
+    fresh = reliac.cluster(rows, engine="vectors", n_clusters=5 if stop else None, **how)
+    found = reliac.load("most.reliac")
+    np.testing.assert_array_equal(found.links, fresh.links)
+    assert found.names.tolist()[38:42] == ["row 38", "row 39", "new 0", "new 1"]
+    assert found.lists
+
+
+def test_rows_of_distances_standardized_rows_and_weights_extend_a_tree_too(files, capsys):
+    both = np.concatenate((X, NEW))
+    np.save("first.npy", cdist(X, X))
+    np.save("last.npy", cdist(NEW, both))
+    run("cluster first.npy --metric precomputed --criterion average --keep-data --out g.reliac")
+    run("extend g.reliac last.npy --out g2.reliac")
+    expected = reliac.cluster(cdist(both, both), "average", metric="precomputed")
+    np.testing.assert_array_equal(reliac.load("g2.reliac").links, expected.links)
+    pd.DataFrame(NEW, columns=TITLES).assign(often=2, name=[f"n{i}" for i in range(15)]).to_csv("w.csv", index=False)
+    run("cluster data.csv --standardize --keep-data --out s.reliac")
+    run("extend s.reliac w.csv --name-column name --weights-column often --out s2.reliac")
+    scaled = (both - X.mean(axis=0)) / X.std(axis=0)
+    expected = reliac.cluster(scaled, weights=np.r_[np.ones(40), np.full(15, 2.0)])
+    np.testing.assert_allclose(reliac.load("s2.reliac").links["distance"], expected.links["distance"], rtol=1e-12)
+    np.save("plain.npy", X)
+    run("cluster plain.npy --keep-data --out p.reliac")
+    run("extend p.reliac new.csv --out p2.reliac")
+    assert "the names of new rows are left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("extend bare.reliac new.csv --out m.reliac", "make the tree again with --keep-data"),
+        ("extend tree.reliac new.npy --out m.reliac", "without names"),
+        ("extend tree.reliac new.csv --out m.csv", "extension of --out"),
+        ("extend tree.reliac", "FILE is missing"),
+        ("extend tree.reliac new.csv --standardize --out m.reliac", "leave --standardize out"),
+        ("extend tree.reliac new.csv --skip-column width --out m.reliac", "without columns 'width'"),
+        ("extend data.csv new.csv --out m.reliac", "not a usable tree file"),
+        ("extend - - --out m.reliac", "- twice"),
+        ("extend tree.reliac new.csv --stop-clusters 99 --out m.reliac", "--stop-clusters 99"),
+        ("cluster data.csv --keep-lists --out m.csv --clusters 3", "--keep-lists without a tree file"),
+        ("cluster data.csv --neighbors 3 --keep-lists --out m.reliac", "--keep-lists with a graph"),
+    ],
+)
+def test_what_cannot_be_extended_is_told_before_any_work(files, capsys, words, message):
+    assert message in told(words, capsys)

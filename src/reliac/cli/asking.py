@@ -1,4 +1,4 @@
-"""Commands that ask a saved tree: where new rows belong, and what its clusters are like."""
+"""Commands that ask a saved tree: where new rows belong, its tree with them, and what its clusters are like."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.criteria import get_criterion
-from ..errors import explain
+from ..errors import explain, unknown_name
 from ..input.metrics import allows_gaps
 from ..input.objects import Vectors
 from ..questions.newrows import Titled
@@ -17,8 +17,9 @@ from ..tree.clustertree import ClusterTree
 from ..tree.storage import read_tree
 from .columns import Choices, Table
 from .cutting import check_cut
+from .making import run_options
 from .options import Asked
-from .outputs import asked_table, score_line, show_rows
+from .outputs import FORMATS, asked_format, asked_table, score_line, show_rows, suffix_of, write_output
 from .reading import called, opened, read_table
 from .scaling import in_scale, titles_of
 from .terminal import is_terminal, say, shortened
@@ -46,6 +47,33 @@ def run_predict(asked: Asked) -> int:
     if table.labels is not None:
         say(score_line(table.labels, labels))
     return status
+
+
+def run_extend(asked: Asked) -> int:
+    """Write the tree of the rows of a tree and new ones."""
+    form = FORMATS["tree"]
+    if suffix_of(asked) not in ("", *form.extensions):
+        raise ValueError(unknown_name("extension of --out", suffix_of(asked), form.extensions))
+    asked.to = form.name
+    asked_format(asked, cut=False)
+    tree = _load(asked)
+    _check_placing(asked, tree)
+    table = _read_rows(asked, tree)
+    if tree.names is not None and table.names is None:
+        given = f"{called(asked.rows)} without names, for a tree whose objects have names"
+        raise ValueError(explain(given, "a first column of distinct words, or --name-column C", "name the new rows"))
+    if tree.names is None and table.names is not None:
+        say("the names of new rows are left out, since the objects of the tree have none")
+    distances = tree.parameters.get("metric") == "precomputed"
+    more = tree.extend(
+        table.numbers if distances else Titled(table.numbers, titles_of(table)),
+        weights=table.weights,
+        names=None if tree.names is None else table.names,
+        **run_options(asked),
+    )
+    write_output(form.render(more, None, "", keep_data=True), asked.out)
+    say(f"{more.n_objects} objects, engine {more.engine}: {more.reason}")
+    return 0
 
 
 def run_summary(asked: Asked) -> int:
@@ -85,12 +113,17 @@ def told_data(tree: ClusterTree) -> str:
 # --- reading ---
 
 
-def _read_tree(asked: Asked) -> ClusterTree:
-    """Read the tree, and refuse a cut that it does not have."""
+def _load(asked: Asked) -> ClusterTree:
+    """Read the tree."""
     if "-" == asked.file == asked.rows:
         raise ValueError(explain("- twice", "one of the two from standard input", "name the file of the other"))
     with opened(asked.file) as stream:
-        tree = read_tree(stream.read(), called(asked.file)).tree
+        return read_tree(stream.read(), called(asked.file)).tree
+
+
+def _read_tree(asked: Asked) -> ClusterTree:
+    """Read the tree, and refuse a cut that it does not have."""
+    tree = _load(asked)
     check_cut(asked, tree.n_objects, tree.n_clusters, tree.n_levels)
     if not (asked.counts or asked.level is not None or asked.distance is not None or tree.n_clusters > 1):
         raise ValueError(
@@ -109,7 +142,8 @@ def _check_placing(asked: Asked, tree: ClusterTree) -> None:
         step = "leave --standardize out: new rows are scaled as those of the tree were"
         raise ValueError(explain("--standardize for new rows", "cluster --standardize --keep-data", step))
     distances = tree.parameters.get("metric") == "precomputed"
-    if tree.kept is None and (not distances or get_criterion(tree.parameters.get("criterion")).geometric):
+    with_rows = asked.command == "extend" or get_criterion(tree.parameters.get("criterion")).geometric
+    if tree.kept is None and (not distances or with_rows):
         raise ValueError(
             explain(
                 f"{called(asked.file)} does not keep the rows that its tree was made from",
@@ -126,6 +160,7 @@ def _read_rows(asked: Asked, tree: ClusterTree) -> Table:
         header=asked.header,
         name_column=asked.name_column,
         label_column=asked.label_column,
+        weights_column=asked.weights_column,
         skip_columns=asked.skip_column or (),
         distances=asked.command == "summary" and metric == "precomputed",
         gaps=allows_gaps(metric),

@@ -18,7 +18,7 @@ from ..questions.scores import rows_of_table
 from ..tree.levels import level_rows
 from ..tree.outliers import BEST, BEST_CRITERION, read_score
 from ..tree.storage import read_tree
-from .asking import run_predict, run_summary, told_data
+from .asking import run_extend, run_predict, run_summary, told_data
 from .choosing import check_options_of_choice, choose_number, plot_choice
 from .cutting import check_cut, check_options_of_cut, cut_labels
 from .making import make_tree, read_asked, run_options
@@ -236,6 +236,7 @@ COMMANDS: dict[str, Callable[[Asked], int]] = {
     "compare": run_compare,
     "choose": run_choose,
     "predict": run_predict,
+    "extend": run_extend,
     "summary": run_summary,
     "info": run_info,
     "demo": run_demo,

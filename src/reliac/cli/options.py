@@ -141,6 +141,11 @@ PLACING = Section(
         Option("--jobs", "N", "threads; -1 for all cores", int),
     ),
 )
+EXTENDING = Section(
+    "run, and where it stops, which a tree from a file does not say",
+    (*STOP.options[1:4], *RUN.options[-2:]),
+)
+TREE_FILE = Section("output", (OUT,))
 SUMMING = Section(
     "what is shown",
     (
@@ -155,7 +160,8 @@ TREE_OUTPUT = Section(
         Option("--to", "|".join(FORMATS), "what to write", choices=[*FORMATS]),
         Option("--plain-names", "", "newick, nexus: names without quotes, odd characters as _", bool),
         Option("--comments", "", "newick, nexus: level, size and distance of every node", bool),
-        Option("--keep-data", "", "tree: keep the rows too, for 'reliac predict' and 'reliac summary'", bool),
+        Option("--keep-data", "", "tree: keep the rows too, for 'reliac predict', 'summary' and 'extend'", bool),
+        Option("--keep-lists", "", "tree: keep what searches find, for 'reliac extend'", bool, "keep_lists"),
         Option("--plot", "FILE", f"draw the tree: {', '.join(PICTURES[:-1])} or {PICTURES[-1]}"),
     ),
 )
@@ -227,6 +233,7 @@ class Asked:
 
     clusters: int | list[int] | None  # where classes are known, we add their number
     metric: str | None  # where the file says that it holds distances, we add it
+    to: str | None  # where a command writes one format only, we add it
 
     def __init__(self, command: str, options: Sequence[Option], values: dict[str, Any]) -> None:
         self.command = command

@@ -51,10 +51,9 @@ def _nexus(tree: ClusterTree, labels: Any, suffix: str, **how: bool) -> str:
 
 
 def _tree(tree: ClusterTree, labels: Any, suffix: str, keep_data: bool = False) -> bytes:
-    from ..tree.keeping import with_data
-    from ..tree.storage import to_bytes
+    from ..tree.storage import file_content
 
-    return bytes(with_data(to_bytes(tree), tree)) if keep_data else to_bytes(tree)
+    return bytes(file_content(tree, keep_data))
 
 
 def _labels(tree: ClusterTree, labels: Any, suffix: str, titles: Sequence[str] = ("cluster",)) -> bytes | str:
@@ -138,8 +137,8 @@ def asked_format(asked: Asked, cut: bool, parts: bool = False) -> Format | None:
 
 
 def how_to_write(asked: Asked, form: Format | None) -> dict[str, bool]:
-    """Return what --plain-names, --comments and --keep-data say; refuse them where nothing can follow them."""
-    if asked.keep_data:
+    """Return what --plain-names, --comments, --keep-data and --keep-lists say; refuse what nothing can follow."""
+    if asked.keep_data or asked.keep_lists:
         return _how_to_keep(asked, form)
     how = {name: True for name in ("plain_names", "comments") if getattr(asked, name)}
     if how and not (form and form.named):
@@ -150,14 +149,15 @@ def how_to_write(asked: Asked, form: Format | None) -> dict[str, bool]:
 
 
 def _how_to_keep(asked: Asked, form: Format | None) -> dict[str, bool]:
-    """Return that the data are kept; refuse what cannot be, before any work is done."""
-    given = "--keep-data " + ("without a tree file" if form is not FORMATS["tree"] else "")
+    """Return whether the data are kept; refuse to keep what cannot be, before any work is done."""
+    flag = "--keep-data" if asked.keep_data else "--keep-lists"
+    given = f"{flag} " + ("without a tree file" if form is not FORMATS["tree"] else "")
     if asked.along_graph or asked.metric == "gower":
         given += "with a graph" if asked.along_graph else "with --metric gower"
     elif form is FORMATS["tree"]:
-        return {"keep_data": True}
+        return {"keep_data": bool(asked.keep_data)}
     allowed = "a tree of rows, or of distances of all pairs, that is written with --out FILE.reliac or --to tree"
-    raise ValueError(explain(given.rstrip(), allowed, "change the output, or leave --keep-data out"))
+    raise ValueError(explain(given.rstrip(), allowed, f"change the output, or leave {flag} out"))
 
 
 def _check_use(asked: Asked, form: Format, cut: bool) -> None:

@@ -135,6 +135,7 @@ def _commands() -> list[_Command]:
     rows, cut = options.INPUT_OF_ROWS, options.ONE_CUT
     placed = ((options.TREE, options.NEW), rows, cut, options.PLACING, options.table_output("csv"))
     summed = ((options.TREE, options.DATA), rows, cut, options.SUMMING, as_text)
+    longer = ((options.TREE, options.NEW), options.INPUT, options.EXTENDING, options.TREE_FILE)
     reproduce = "the paper's experiments, and a report that compares them"
     return [
         _Command("cluster", "cluster the rows of a file", text.CLUSTER, *whole, *cuts, options.TREE_OUTPUT),
@@ -144,6 +145,7 @@ def _commands() -> list[_Command]:
         _Command("compare", "the standard strategy against the reliable one", text.COMPARE, *compared),
         _Command("choose", "how many clusters: scores of many numbers", text.CHOOSE, *whole, options.NUMBERS, as_text),
         _Command("predict", "the clusters that new rows are nearest to", text.PREDICT, *placed),
+        _Command("extend", "the tree of a saved tree's rows and new ones", text.EXTEND, *longer),
         _Command("summary", "one row per cluster: size, life, medoid, features", text.SUMMARY, *summed),
         _Command("info", "what a saved tree holds", text.INFO, options.TREE),
         _Command("demo", "a short tour with the Iris data", text.DEMO, None, options.DEMO),

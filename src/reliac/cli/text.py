@@ -99,6 +99,16 @@ examples:
   reliac predict tree.reliac new.csv --level 3 --max-distance 2.5 --out placed.tsv
   reliac predict tree.reliac new.csv --clusters 3 --label-column species         scores on standard error"""
 
+EXTEND = """Writes the tree of all rows, those of TREE first: that of 'reliac cluster' on all of them, bit for bit, with
+the options that made TREE. TREE keeps its rows ('cluster --keep-data'), and so does what is written. With 'cluster
+--keep-lists' a few rows more of a large table take a fraction of the time. For a tree of given distances FILE has the
+distances of each new object to those of the tree, then to the new ones.
+
+examples:
+  reliac cluster data.csv --keep-data --keep-lists --out tree.reliac
+  reliac extend tree.reliac new.csv --out more.reliac
+  reliac extend tree.reliac new.csv | reliac cluster - --clusters 5"""
+
 SUMMARY = """Sizes, levels and distances follow from the tree. Medoids, spreads and the features that set clusters apart
 need the rows: TREE keeps them ('cluster --keep-data'), or FILE has them. With --label-column classes are counted, too.
 

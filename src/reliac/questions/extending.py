@@ -31,7 +31,7 @@ from ..run.parts import cluster_by_parts
 from ..run.reaching import check_reached
 from ..tree.clustertree import ClusterTree
 from ..tree.walks import first_objects
-from .newrows import new_rows
+from .newrows import Titled, new_rows
 from .parts import object_number
 from .training import is_along_graph
 
@@ -220,6 +220,8 @@ def _all_names(known: Names | None, new: Any, names: Any, count: int, problem: P
 
 
 def _names_of(new: Any, problem: Problem) -> Names | None:
+    if isinstance(new, Titled):
+        return None
     by_distances = isinstance(problem.objects, Distances)
     return to_numbers(new, finite=False)[1] if by_distances else to_numbers(new, gaps=allows_gaps(problem.metric))[1]
 

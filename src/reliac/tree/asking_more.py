@@ -44,8 +44,8 @@ def extend(
         a file does not know that: give it again.
     n_jobs, progress : as in :func:`reliac.cluster`.
 
-    Rows that were scaled before they were compared (``reliac cluster --scale``) stay as they are, and new rows are
-    scaled by the same numbers.
+    Rows that were scaled before they were compared (``reliac cluster --standardize``) stay as they are, and new rows
+    are scaled by the same numbers.
 
     Examples
     --------

@@ -46,10 +46,15 @@ class Stored(NamedTuple):
 
 def save(tree: ClusterTree, path: str | os.PathLike[str], data: bool = False, **more: str) -> None:
     """Write a tree under a temporary name and rename it, with its data if asked for; ``more`` goes into the header."""
+    write_atomically(path, file_content(tree, check_switch("data", data), **more))
+
+
+def file_content(tree: ClusterTree, data: bool, **more: str) -> bytes | memoryview:
+    """Return what a tree file holds with the lists that the tree keeps, and with its data if asked for."""
     content: bytes | memoryview = to_bytes(tree, **more)
     if tree.lists is not None:
         content = with_lists(content, tree.lists)
-    write_atomically(path, with_data(content, tree) if check_switch("data", data) else content)
+    return with_data(content, tree) if data else content
 
 
 def to_bytes(tree: ClusterTree, **more: str) -> bytes:
