@@ -13,6 +13,8 @@ from scipy.spatial.distance import cdist, pdist, squareform
 import reliac
 from oracle import mean, numbers, squared
 from problems import CRITERIA, blobs, lattice, tied
+from reliac.input.objects import make_objects
+from reliac.questions.given import measure
 
 X = blobs(0, n=60)
 FRAME = pd.DataFrame(X, columns=["length", "width", "height"])
@@ -237,3 +239,11 @@ def test_one_object_and_one_cluster_are_summed_up_too():
     whole = reliac.cluster(X).summary()
     assert whole["lifetime"].tolist() == [np.inf]
     assert Fraction(whole["size"][0]) == 60
+
+
+def test_an_object_is_at_distance_0_of_itself_in_either_form_of_matrix():
+    X = blobs(2, n=9)
+    every = np.arange(9)
+    for matrix in (pdist(X), squareform(pdist(X))):
+        objects = make_objects(matrix, "precomputed")
+        np.testing.assert_array_equal(measure(objects, "precomputed")(every, every), squareform(pdist(X)))

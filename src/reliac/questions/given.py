@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from ..errors import explain
 from ..input.condensed import place_of
 from ..input.graph import Graph
-from ..input.metrics import MetricLike, between, canonical_metric, dense, options_of
+from ..input.metrics import MetricLike, Squares, between, canonical_metric, dense, options_of, squares_of
+from ..input.mixed import MixedRows
+from ..input.numbers import is_sparse
 from ..input.objects import Distances, Objects, make_objects, rows_of
 from ..run.develop import metric_of
 from ..tree.clustertree import ClusterTree
+from .bymembers import row_measurer
 from .training import training_problem
 
 Floats = NDArray[np.float64]
@@ -44,17 +47,23 @@ def objects_of(tree: ClusterTree, X: Any, metric: Any, asked: str) -> tuple[Obje
 
 
 def measure(objects: Objects, metric: MetricLike) -> Callable[[Indices, Indices], Floats]:
-    """Return a function that gives the distances of some objects to others."""
+    """Return a function that gives the distances of some objects to others, as the user sees them."""
     if isinstance(objects, Distances):
-        matrix, n = objects.matrix, objects.n
-
-        def look_up(some: Indices, others: Indices) -> Floats:
-            if matrix.ndim == 2:
-                return np.asarray(matrix[np.ix_(some, others)], dtype=np.float64)
-            i, j = np.minimum(some[:, None], others), np.maximum(some[:, None], others)
-            return np.asarray(matrix[place_of(n, i, j)], dtype=np.float64)
-
-        return look_up
+        return lambda some, others: _look_up(objects, some, others)
     rows = rows_of(objects)
+    if isinstance(rows, MixedRows):
+        return lambda some, others: between(rows[some], rows[others], metric)
+    if is_sparse(rows) and squares_of(metric) is not Squares.NONE:
+        return lambda some, others: row_measurer(rows[others], metric)(rows[some])
     options = options_of(rows, metric)
     return lambda some, others: between(dense(rows[some]), dense(rows[others]), metric, **options)
+
+
+def _look_up(objects: Distances, some: Indices, others: Indices) -> Floats:
+    """Look up given distances, in either form of matrix; an object is at distance 0 of itself."""
+    matrix: NDArray[Any] = objects.matrix
+    if matrix.ndim == 2:
+        return np.asarray(matrix[np.ix_(some, others)], dtype=np.float64)
+    i, j = np.minimum(some[:, None], others), np.maximum(some[:, None], others)
+    place = np.where(i == j, 0, place_of(objects.n, i, np.maximum(j, i + 1)))
+    return np.where(i == j, 0.0, matrix[np.minimum(place, len(matrix) - 1)] if len(matrix) else 0.0)

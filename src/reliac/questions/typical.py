@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..algorithm.criteria import CRITERIA
 from ..errors import explain
-from ..input.condensed import place_of
-from ..input.metrics import Squares, between, dense, options_of, squares_of
-from ..input.mixed import MixedRows
-from ..input.numbers import is_sparse
+from ..input.metrics import Squares, squares_of
 from ..input.objects import Distances, Vectors, rows_of
 from ..input.options import check_switch
 from ..input.problem import Problem
 from ..tree.clustertree import ClusterTree
 from .bymeans import ByMeans
-from .bymembers import BLOCK, row_measurer
+from .bymembers import BLOCK
+from .given import measure
 from .partition import Floats, Indices, Partition, partition_by_objects
 from .training import training_problem
-
-#: The distances of some objects to some others, as the user sees them.
-Measure = Callable[[Indices, Indices], Floats]
 
 
 def typical_members(
@@ -80,46 +73,22 @@ def _from_means(problem: Problem, clusters: Partition) -> Floats:
 
 def _from_members(problem: Problem, clusters: Partition) -> Floats:
     """Return for every object the sum of its distances to the members of its cluster, by their weights."""
-    measure, far = measurer(problem), np.zeros(len(clusters.labels))
+    distances, far = measure(problem.objects, problem.metric), np.zeros(len(clusters.labels))
     for cluster in range(clusters.n_clusters):
         members = clusters.members(cluster)
         step = max(1, BLOCK // len(members))
         for start in range(0, len(members) if len(members) > 1 else 0, step):
             some = members[start : start + step]
-            far[some] = measure(some, members) @ clusters.factor[members]
+            far[some] = distances(some, members) @ clusters.factor[members]
     return far
-
-
-def measurer(problem: Problem) -> Measure:
-    """Return a function of some objects and others: their distances, by the metric of the tree."""
-    objects, metric = problem.objects, problem.metric
-    if isinstance(objects, Distances):
-        return lambda some, others: _given(objects, some, others)
-    rows = rows_of(objects)
-    if isinstance(rows, MixedRows):
-        return lambda some, others: between(rows[some], rows[others], metric)
-    if is_sparse(rows) and squares_of(metric) is not Squares.NONE:
-        return lambda some, others: row_measurer(rows[others], metric)(rows[some])
-    options = options_of(rows, metric)
-    return lambda some, others: between(dense(rows[some]), dense(rows[others]), metric, **options)
-
-
-def _given(objects: Distances, some: Indices, others: Indices) -> Floats:
-    """Look up given distances, in either form of matrix."""
-    matrix: NDArray[Any] = objects.matrix
-    if matrix.ndim == 2:
-        return matrix[np.ix_(some, others)].astype(np.float64)
-    i, j = np.minimum(some[:, None], others), np.maximum(some[:, None], others)
-    place = np.where(i == j, 0, place_of(objects.n, i, np.maximum(j, i + 1)))
-    return np.where(i == j, 0.0, matrix[np.minimum(place, len(matrix) - 1)] if len(matrix) else 0.0)
 
 
 def spreads(problem: Problem, clusters: Partition, medoids: Indices) -> Floats:
     """Return the mean distance of the members of every cluster to its medoid, by their weights. O(n) distances."""
-    measure, found = measurer(problem), np.zeros(clusters.n_clusters)
+    distances, found = measure(problem.objects, problem.metric), np.zeros(clusters.n_clusters)
     for cluster in np.flatnonzero(clusters.sizes > 1).tolist():
         members = clusters.members(cluster)
         for start in range(0, len(members), BLOCK):
             some = members[start : start + BLOCK]
-            found[cluster] += clusters.factor[some] @ measure(some, medoids[cluster : cluster + 1])[:, 0]
+            found[cluster] += clusters.factor[some] @ distances(some, medoids[cluster : cluster + 1])[:, 0]
     return np.asarray(found / clusters.weight)
