@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..input.options import check_number
 from ..tree.clustertree import ClusterTree
+from ..tree.cuts import join_order
 from ..tree.walks import parents, roots_in_order
 from .cophenetic import correlate_trees
 from .matching import match_objects
@@ -123,7 +124,7 @@ class _Side:
 
     def __init__(self, tree: ClusterTree) -> None:
         n = tree.n_objects
-        self.order = np.argsort(tree.monotone_distances, kind="stable").tolist()  # as labels() undoes joins
+        self.order = join_order(tree, "distance").tolist()
         self.left, self.right = tree.links["left"].tolist(), tree.links["right"].tolist()
         self.size = [1] * n + tree.links["size"].tolist()
         self.row_of = list(range(n)) + [0] * len(tree.links)  # which row of the table a node has
