@@ -86,11 +86,13 @@ def test_statements_give_the_tree_of_the_completed_matrix(connection: Any, all_t
 def test_groups_of_many_tied_links_are_found_by_statements(
     connection: Any, all_there: None, monkeypatch: pytest.MonkeyPatch, name: str, criterion: str
 ) -> None:
-    monkeypatch.setattr(levels, "FEW_TIES", 0)
+    monkeypatch.setattr(levels, "FEW_EDGES", 0)
     n, edges = GRAPHS[name]
     for missing in ("far", "ignore"):
-        tree = run(connection, n, edges, criterion, missing=missing)
-        assert same(tree, expected(n, edges, criterion, missing=missing))
+        for few in (0, 10**6):
+            monkeypatch.setattr(levels, "FEW_TIES", few)
+            tree = run(connection, n, edges, criterion, missing=missing)
+            assert same(tree, expected(n, edges, criterion, missing=missing))
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -108,11 +110,12 @@ def test_what_is_left_is_finished_in_memory_from_any_level(
             assert "in memory" in tree.reason or tree.n_levels <= 3
 
 
-@pytest.mark.parametrize("first", [1, 100])
+@pytest.mark.parametrize(("first", "few"), [(1, 10**6), (100, 10**6), (100, 0)])
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_stopping_rules_leave_what_they_leave_in_memory(
-    connection: Any, monkeypatch: pytest.MonkeyPatch, criterion: str, first: int
+    connection: Any, monkeypatch: pytest.MonkeyPatch, criterion: str, first: int, few: int
 ) -> None:
+    monkeypatch.setattr(levels, "FEW_EDGES", few)
     monkeypatch.setattr(home, "fits", lambda run: run.level >= first)
     for name in ("tied", "thick"):
         n, edges = GRAPHS[name]
@@ -133,17 +136,19 @@ def test_stopping_rules_leave_what_they_leave_in_memory(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(2, 14), st.integers(1, 40), st.integers(2, 6), st.integers(0, 10**6), st.sampled_from((0.0, 0.3, 1.0)),
-    st.sampled_from(CRITERIA), st.sampled_from(("far", "ignore")), st.integers(0, 3), st.sampled_from((0, 10**6)),
+    st.sampled_from(CRITERIA), st.sampled_from(("far", "ignore")), st.integers(0, 3),
+    st.sampled_from(((0, 0), (0, 10**6), (20, 0), (10**6, 10**6))),
 )  # fmt: skip
 def test_any_graph_has_the_same_tree_in_a_database(
     connection: Any, n: int, m: int, largest: int, seed: int, alpha: float, criterion: str, missing: str, first: int,
-    few: int,
+    few: tuple[int, int],
 ) -> None:  # fmt: skip
     edges = random_edges(n, m, largest, seed)
     options = {"alpha": alpha, "missing": missing}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(home, "fits", lambda run: run.level >= first)
-        patch.setattr(levels, "FEW_TIES", few)
+        patch.setattr(levels, "FEW_EDGES", few[0])
+        patch.setattr(levels, "FEW_TIES", few[1])
         assert same(run(connection, n, edges, criterion, **options), expected(n, edges, criterion, **options))
 
 
@@ -186,6 +191,7 @@ def test_no_statement_goes_through_all_pairs_of_clusters(
             plain(self, table, query)
 
         monkeypatch.setattr(DuckDB, name, explained)
+    monkeypatch.setattr(levels, "FEW_EDGES", 0)
     monkeypatch.setattr(levels, "FEW_TIES", 0)
     rng, n = np.random.default_rng(0), 1000
     p, q = (n * rng.random(10 * n) ** 3).astype(int), rng.integers(0, n, 10 * n)  # few objects have very many edges

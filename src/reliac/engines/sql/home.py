@@ -78,7 +78,7 @@ def _problem_of(run: Run, rows: Any) -> tuple[Problem, NDArray[np.int64], NDArra
         stored = rows["s"].to_numpy()
         if run.level:  # at level 0 every edge is one pair
             counts = rows["c"].to_numpy()
-    if form.weighed and run.level:
+    if counts is not None:
         clusters = run.tables.fetch(f"SELECT i, n FROM {sql.CLUSTERS} AS c ORDER BY i")
         at = np.searchsorted(clusters["i"].to_numpy(), names)
         weights[: len(names)] = clusters["n"].to_numpy()[at]

@@ -14,7 +14,10 @@ from . import statements as sql
 from .connections import Tables
 from .statements import Form
 
-#: Up to so many tied links are fetched, and grouped here; more are grouped by rounds of statements.
+#: Up to so many edges, the links of a level are fetched and grouped here; of more edges those links that are tied ...
+FEW_EDGES = 4_000_000
+
+#: ... if they are at most so many. More are grouped by rounds of statements.
 FEW_TIES = 1_000_000
 
 
@@ -45,21 +48,15 @@ class Run:
         while self.n_clusters > stop.n_clusters and self.level < stop.max_level and not fits(self):
             self.tables.make("nearest", sql.nearest(form))
             self._take()
-            count, joined = self.tables.value(sql.COUNTS)
+            count = self._group(self.n_clusters - stop.n_clusters)
             if not count:
                 break
-            count = self._group(count, 2 * count > joined)
-            most = self.n_clusters - stop.n_clusters
-            if count > most:
-                self.tables.make("taken", sql.first_links(most))
-                count = most
-            self._join()
-            self._end_level(self.level + 1, count)
+            state = self.tables.state
+            self.tables.append("links", sql.links(form, self.level + 1))
+            self.tables.keep("joined", sql.joined(form))
+            self.tables.keep("edges", sql.next_edges(form))
+            self.tables.done(state | {"level": self.level + 1, "n_links": state["n_links"] + count})
             yield self.level
-
-    def _end_level(self, level: int, count: int) -> None:
-        state = self.tables.state
-        self.tables.done(state | {"level": level, "n_links": state["n_links"] + count})
 
     def _take(self) -> None:
         """Make ``taken``: all reliable links, or the smallest share of them."""
@@ -77,66 +74,46 @@ class Run:
         last = tables.value(sql.length_of(place)) if place < count else None
         tables.make("taken", sql.up_to(min(form.stop.max_distance, last[0] if last else math.inf)))
 
-    def _group(self, count: int, tied: bool) -> int:
+    def _group(self, most: int) -> int:
         """Leave in ``taken`` the links that join, and make ``moved``: what becomes of whom. Return how many links."""
-        tables = self.tables
-        if not tied:
-            tables.make("moved", sql.MOVED)
-            return count
+        form, tables = self.form, self.tables
+        if form.criterion.equal_parts or self.n_edges <= FEW_EDGES:  # equal parts: their factors are computed here
+            return self._group_here("taken", "moved", "taken", most)
         tables.make("crowded", sql.CROWDED)
         tables.make("tied", sql.links_of(crowded=True))
-        tables.make("taken", sql.links_of(crowded=False))
-        tables.make("moved", sql.MOVED)
-        ties, pairs = tables.value(sql.TIES)
-        joining = self._group_here() if ties <= FEW_TIES else self._group_there()
-        tables.make("taken", "SELECT * FROM taken UNION ALL SELECT * FROM more_links")
-        tables.make("moved", "SELECT * FROM moved UNION ALL SELECT * FROM more_moved")
-        return int(pairs + joining)
+        tables.make("pairs", sql.links_of(crowded=False))
+        ties, count = tables.value(sql.TIES)
+        if ties <= FEW_TIES:
+            count += self._group_here("tied", "more_moved", "more_links")
+        else:
+            tables.make("groups", sql.FIRST_GROUPS)
+            connect(tables)
+            tables.make("more_links", sql.LINKS_OF_TREE)
+            tables.make("more_moved", sql.MOVED_BY_GROUPS)
+            count += tables.value("SELECT count(*) FROM tree")[0]
+        tables.make("moved", f"{sql.MOVED} UNION ALL SELECT i, g, n FROM more_moved")
+        tables.make("taken", "SELECT * FROM pairs UNION ALL SELECT * FROM more_links")
+        if count > most:
+            tables.make("taken", sql.first_links(most))
+        return int(min(count, most))
 
-    def _group_here(self) -> int:
-        """Fetch tied links, and put back those that join and who moves; return how many join."""
+    def _group_here(self, table: str, moved: str, joining: str, most: int | None = None) -> int:
+        """Fetch links, and put back who moves, and those that join: the first of them. Return how many join."""
         import pyarrow
 
-        tied = self.tables.fetch("SELECT * FROM tied ORDER BY d, p, q")
-        names, ends = np.unique(np.concatenate((tied["p"], tied["q"])), return_inverse=True)
-        p, q = ends[: len(tied)], ends[len(tied) :]
-        joining = joining_links(Links(p, q, np.arange(len(tied))), len(names))  # in their order; distances are places
-        groups = groups_of(joining, len(names))
-        heads = np.repeat(groups.heads, np.diff(np.append(groups.starts, len(groups.parts))))
-        others = groups.parts != heads
-        moved = {"i": names[groups.parts[others]], "g": names[heads[others]]}
-        self.tables.put("more_links", tied.take(joining.distance))
-        self.tables.put("more_moved", pyarrow.table(moved))
-        return len(joining.p)
-
-    def _group_there(self) -> int:
-        """Group tied links by statements; return how many of them join."""
-        tables = self.tables
-        tables.make("groups", sql.FIRST_GROUPS)
-        connect(tables)
-        tables.make("more_links", sql.LINKS_OF_TREE)
-        tables.make("more_moved", sql.MOVED_BY_GROUPS)
-        return int(tables.value("SELECT count(*) FROM tree")[0])
-
-    def _join(self) -> None:
-        """Write down the links, and make the edges and clusters of the next level."""
-        form, tables = self.form, self.tables
-        tables.append("links", sql.links(form, self.level + 1))
-        if form.criterion.equal_parts:
-            self._share()
-        tables.keep("joined", sql.joined(form))
-        tables.keep("edges", sql.next_edges(form))
-
-    def _share(self) -> None:
-        """Make ``shares(i, f, n)``: what the parts of every group are multiplied by, and what the group weighs."""
-        import pyarrow
-
-        parts = self.tables.fetch(sql.PARTS)
-        group, weights = parts["g"].to_numpy(), parts["n"].to_numpy()
-        starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
-        factors, joint = join_weights(self.form.criterion, weights, starts)
-        sizes = np.diff(np.append(starts, len(group)))
-        self.tables.put("shares", pyarrow.table({"i": parts["i"], "f": factors, "n": np.repeat(joint, sizes)}))
+        rows = self.tables.fetch(f"SELECT * FROM {table}")
+        p, q, d, m, n = (rows[name].to_numpy() for name in ("p", "q", "d", "m", "n"))
+        names, first, ends = np.unique(np.concatenate((p, q)), return_index=True, return_inverse=True)
+        order = np.lexsort((q, p, d))
+        links = joining_links(Links(ends[order], ends[len(p) + order], order), len(names)).take(slice(most))
+        groups = groups_of(links, len(names))
+        weights = np.concatenate((m, n))[first][groups.parts]
+        factors, joint = join_weights(self.form.criterion, weights, groups.starts)
+        group = np.repeat(np.arange(len(joint)), np.diff(np.append(groups.starts, len(weights))))
+        parts = {"i": names[groups.parts], "g": names[groups.heads[group]], "n": joint[group], "f": factors}
+        self.tables.put(moved, pyarrow.table(parts))
+        self.tables.put(joining, rows.take(links.distance))
+        return len(links.p)
 
 
 def connect(tables: Tables) -> None:

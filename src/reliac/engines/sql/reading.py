@@ -160,8 +160,7 @@ def number_edges(tables: Tables, reading: Reading, whole: bool, told: tuple[Any,
 def make_edges(tables: Tables, form: Form) -> None:
     """Make the tables of level 0."""
     tables.keep("edges", first_edges(form))
-    if form.weighed:
-        tables.keep("joined", FIRST_CLUSTERS)
+    tables.keep("joined", FIRST_CLUSTERS)
     tables.keep("links", no_links(form))
 
 

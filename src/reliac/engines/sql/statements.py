@@ -5,7 +5,7 @@ Clusters go by their first object. Two tables go from one level to the next, and
 * ``edges(p, q, d, ...)``: two clusters, p < q, and their distance d, NULL where they are not nearer than pairs without
   an edge. Beside it what the next distances follow from: ``s`` and ``c``, the sum (or largest) of the listed distances
   between the two and how many there are; for the smallest distance ``i`` and ``j`` instead, its objects in p and in q.
-* ``joined(i, g)``: what became of every cluster at the last step; where weights matter also ``n``, that of g.
+* ``joined(i, g, n)``: what became of every cluster at the last step, and what that weighs.
 * ``links(p, q, distance, level)``: the result, for the smallest distance with ``i`` and ``j``.
 """
 
@@ -24,9 +24,7 @@ class Form(NamedTuple):
     """What statements depend on: the criterion, what missing pairs mean, the share of links, and where to stop."""
 
     criterion: Criterion
-    far: (
-        float | None
-    )  # the distance of missing pairs, infinite where distances are only compared; None: they are ignored
+    far: float | None  # the distance of missing pairs, infinite where none is computed; None: they are ignored
     alpha: float
     stop: Stop
 
@@ -34,11 +32,6 @@ class Form(NamedTuple):
     def smallest(self) -> bool:
         """Whether the smallest distance counts: then edges carry their two objects."""
         return self.criterion.reduction is np.minimum
-
-    @property
-    def weighed(self) -> bool:
-        """Whether distances depend on the weights of clusters."""
-        return not self.smallest and (self.far is not None or self.criterion.equal_parts)
 
     @property
     def columns(self) -> str:
@@ -55,36 +48,34 @@ def number(value: float) -> str:
 
 
 def nearest(form: Form) -> str:
-    """``nearest(i, d)``: the distance of every cluster's nearest.
+    """``nearest(i, d, n)``: the distance of every cluster's nearest, and the cluster's weight.
 
     A cluster without one can never be joined (a join comes no closer), so it is left out, and later its edges with it;
     the same goes for the distance cap, unless links beyond it are counted among those of which a share is taken.
     """
     most = form.stop.max_distance if form.alpha in (0.0, 1.0) else math.inf
     return f"""
-        SELECT i, min(d) AS d FROM (SELECT p AS i, d FROM edges UNION ALL SELECT q AS i, d FROM edges) AS ends
-        GROUP BY i HAVING min(d) <= {number(most)}"""
+        SELECT x.i, x.d, c.n FROM (
+            SELECT i, min(d) AS d FROM (SELECT p AS i, d FROM edges UNION ALL SELECT q AS i, d FROM edges) AS ends
+            GROUP BY i HAVING min(d) <= {number(most)}) AS x
+        JOIN {CLUSTERS} AS c ON x.i = c.i"""
 
 
 def reliable(form: Form) -> str:
-    """``reliable(p, q, d)``: edges as long as the nearest of both their ends."""
+    """``reliable(p, q, d, m, n)``: edges as long as the nearest of both their ends, and the weights of the two."""
     more = ", e.i, e.j" if form.smallest else ""
     return f"""
-        SELECT e.p, e.q, e.d{more} FROM edges AS e
-        JOIN nearest AS a ON e.p = a.i AND e.d = a.d JOIN nearest AS b ON e.q = b.i AND e.d = b.d"""
+        SELECT e.p, e.q, e.d, a.n AS m, b.n{more} FROM edges AS e
+        JOIN nearest AS a ON e.p = a.i AND e.d <= a.d JOIN nearest AS b ON e.q = b.i AND e.d <= b.d"""
 
 
 #: ``ends(i)``: both clusters of every link that is taken.
 ENDS = "SELECT p AS i FROM taken UNION ALL SELECT q AS i FROM taken"
 
-#: One row: how many links are taken, and how many clusters they join; fewer than two a link where links are tied.
-COUNTS = f"SELECT CAST(count(*) / 2 AS BIGINT), count(DISTINCT i) FROM ({ENDS}) AS ends"
-
 #: One row: how many links are reliable, and how many clusters have a nearest.
 SHARE_OF = "SELECT (SELECT count(*) FROM reliable), (SELECT count(*) FROM nearest)"
 
-
-#: ``taken(p, q, d)``: the smallest reliable link, ties to the smallest pair.
+#: ``taken``: the smallest reliable link, ties to the smallest pair.
 SMALLEST_ONE = "SELECT * FROM reliable ORDER BY d, p, q LIMIT 1"
 
 
@@ -94,7 +85,7 @@ def length_of(place: int) -> str:
 
 
 def up_to(longest: float) -> str:
-    """``taken(p, q, d)``: the reliable links up to a distance."""
+    """``taken``: the reliable links up to a distance."""
     return f"SELECT * FROM reliable WHERE d <= {number(longest)}"
 
 
@@ -110,14 +101,14 @@ def links_of(crowded: bool) -> str:
 
 
 #: One row: how many links are tied, and how many are not.
-TIES = "SELECT (SELECT count(*) FROM tied), (SELECT count(*) FROM taken)"
+TIES = "SELECT (SELECT count(*) FROM tied), (SELECT count(*) FROM pairs)"
 
-#: ``moved(i, g)`` of pairs: the second cluster becomes part of the first.
-MOVED = "SELECT q AS i, p AS g FROM taken"
+#: ``moved(i, g, n)`` of pairs: both clusters, the first of them, and what the two weigh together.
+MOVED = "SELECT p AS i, p AS g, m + n AS n FROM pairs UNION ALL SELECT q AS i, p AS g, m + n AS n FROM pairs"
 
 
 def first_links(count: int) -> str:
-    """``taken(p, q, d)``: the smallest of its links, ties to the smallest pairs: those that lead to n_clusters."""
+    """``taken``: the smallest of its links, ties to the smallest pairs: those that lead to n_clusters."""
     return f"SELECT * FROM taken ORDER BY d, p, q LIMIT {count}"
 
 
@@ -127,8 +118,8 @@ def links(form: Form, level: int) -> str:
     return f"SELECT p, q, d AS distance, CAST({level} AS BIGINT) AS level{more} FROM taken"
 
 
-#: The clusters with their weights, as the last step has left them.
-CLUSTERS = "(SELECT g AS i, min(n) AS n FROM joined GROUP BY g)"
+#: The clusters with their weights, as the last step has left them: a group goes by its first part.
+CLUSTERS = "(SELECT i, n FROM joined WHERE i = g)"
 
 
 def joined(form: Form) -> str:
@@ -136,23 +127,10 @@ def joined(form: Form) -> str:
 
     Where parts count alike also ``f``, what the sums of a part are multiplied by.
     """
-    if not form.weighed:
-        return "SELECT x.i, coalesce(m.g, x.i) AS g FROM nearest AS x LEFT JOIN moved AS m ON x.i = m.i"
-    if form.criterion.equal_parts:
-        return f"""
-            SELECT x.i, coalesce(m.g, x.i) AS g, coalesce(s.f, 1) AS f, coalesce(s.n, c.n) AS n
-            FROM nearest AS x JOIN {CLUSTERS} AS c ON x.i = c.i LEFT JOIN moved AS m ON x.i = m.i
-            LEFT JOIN shares AS s ON x.i = s.i"""
+    factor = ", coalesce(m.f, 1) AS f" if form.criterion.equal_parts else ""
     return f"""
-        SELECT i, g, sum(n) OVER (PARTITION BY g) AS n FROM (
-            SELECT x.i, coalesce(m.g, x.i) AS g, c.n
-            FROM nearest AS x JOIN {CLUSTERS} AS c ON x.i = c.i LEFT JOIN moved AS m ON x.i = m.i) AS parts"""
-
-
-#: The parts of every group, group after group, with their weights: from them ``shares(i, f, n)`` is computed.
-PARTS = f"""
-    SELECT c.i, coalesce(m.g, c.i) AS g, c.n FROM {CLUSTERS} AS c LEFT JOIN moved AS m ON c.i = m.i
-    WHERE m.i IS NOT NULL OR c.i IN (SELECT g FROM moved) ORDER BY 2, 1"""
+        SELECT x.i, coalesce(m.g, x.i) AS g, coalesce(m.n, x.n) AS n{factor}
+        FROM nearest AS x LEFT JOIN moved AS m ON x.i = m.i"""
 
 
 def next_edges(form: Form) -> str:
@@ -164,12 +142,11 @@ def next_edges(form: Form) -> str:
             {_BETWEEN}""")
     reduction = "max" if form.criterion.reduction is np.maximum else "sum"
     factor = " * (a.f * b.f)" if form.criterion.equal_parts else ""
-    weight = ", min(a.n * b.n) AS w" if form.weighed else ""
     return with_distances(
         form,
         f"""
             SELECT least(a.g, b.g) AS p, greatest(a.g, b.g) AS q, {reduction}(e.s{factor}) AS s,
-                   sum(e.c{factor}) AS c{weight}
+                   sum(e.c{factor}) AS c, min(a.n * b.n) AS w
             {_BETWEEN} GROUP BY least(a.g, b.g), greatest(a.g, b.g)""",
     )
 
@@ -190,7 +167,7 @@ def _nearest_objects(edges: str) -> str:
 
 
 def with_distances(form: Form, edges: str) -> str:
-    """Add the distance d to edges with s, c and, where it depends on weights, the product w of the two weights.
+    """Add the distance d to edges with s, c and the product w of the two weights.
 
     Sums, and M for missing pairs: (s + M (w - c)) / w if that is below M. Largest: all pairs must be listed.
     """
@@ -244,8 +221,9 @@ NEXT_GROUPS = "SELECT x.i, coalesce(y.h, x.g) AS g FROM groups AS x LEFT JOIN he
 #: ``groups(i, g)`` in the end: a group goes by its first cluster.
 FIRST_OF_GROUPS = "SELECT i, min(i) OVER (PARTITION BY g) AS g FROM groups"
 
-#: Rows of ``moved``: clusters of these groups that get another name.
-MOVED_BY_GROUPS = "SELECT i, g FROM groups WHERE i <> g"
+#: Rows of ``moved``: the clusters of these groups.
+MOVED_BY_GROUPS = """
+    SELECT x.i, x.g, sum(c.n) OVER (PARTITION BY x.g) AS n FROM groups AS x JOIN nearest AS c ON x.i = c.i"""
 
 #: The tied links that join.
 LINKS_OF_TREE = "SELECT t.* FROM tied AS t JOIN tree AS x ON t.p = x.p AND t.q = x.q"
