@@ -201,7 +201,7 @@ class TableRun:
             return {"name": titles[0]}
 
         open_table(self.tables, "listed_names", table, connection, pick)
-        self.tables.show("listed", "SELECT 0 AS place, name FROM listed_names")
+        self.tables.make("listed", "SELECT 0 AS place, name FROM listed_names")
         self._check_listed()
         return {"listed": True}
 

@@ -12,74 +12,39 @@ import math
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...errors import explain, need
 from ...files import write_atomically
+
+#: How the names of our Parquet folders end; others are left alone.
+ENDING = ".reliac"
+
+#: A table of more folders than this is listed by a job of Spark; links are a folder for every level.
+MANY_FOLDERS = 1000
 
 #: What a run writes down with its tables.
 State = dict[str, Any]
 
 
-class Tables(Protocol):
-    """What the levels need of a database."""
-
-    name: str
-    folder: Path | None  # where tables are, if they outlast this process
-    state: State  # as it was when ``done`` was called last, by whichever run
-
-    def quote(self, name: str) -> str:
-        """Return a name of a column or table as SQL writes it, whatever it holds."""
-
-    def make(self, name: str, query: str) -> None:
-        """Make a table for this level."""
-
-    def show(self, name: str, query: str) -> None:
-        """Give a query a name, to be computed where it is read."""
-
-    def keep(self, name: str, query: str) -> None:
-        """Make, or replace, a table for the levels to come."""
-
-    def append(self, name: str, query: str) -> None:
-        """Add rows to a table that is kept."""
-
-    def put(self, name: str, rows: Any) -> None:
-        """Make a table for this level of an Arrow table."""
-
-    def value(self, query: str) -> tuple[Any, ...]:
-        """Return the first row of a query; nothing if it has none."""
-
-    def count(self, name: str) -> int:
-        """Return the number of rows of a table that is kept."""
-
-    def fetch(self, query: str) -> Any:
-        """Return all rows of a query as an Arrow table."""
-
-    def frame(self, query: str) -> Any:
-        """Return a query as the database's own frame, not computed yet."""
-
-    def limit(self) -> float:
-        """Return how many bytes the database was allowed to use here; infinite if nobody said."""
-
-    def done(self, state: State) -> None:
-        """End a level: what was kept holds from now on, and what it replaces is removed."""
-
-    def close(self, remove: bool) -> None:
-        """Leave the database; ``remove``: nothing that was kept is needed any more."""
-
-
 class DuckDB:
-    """Tables of a database that is attached to a connection: a file, or in memory and spilled when memory is short."""
+    """Tables of a database that is attached to a connection: a file, or in memory and spilled when memory is short.
+
+    ``folder`` is where tables are if they outlast this process, ``state`` what ``done`` was told last by whichever run,
+    ``limit`` how many bytes the database may use here.
+    """
 
     name = "DuckDB"
 
     def __init__(self, connection: Any, path: Path | None) -> None:
         self.folder, self.database = path, f"reliac_{uuid.uuid4().hex[:8]}"
         self.sql = connection.cursor()
-        (self.home,) = self.value("SELECT current_database()")
+        self.home, limit = self.value("SELECT current_database(), current_setting('memory_limit')")
+        size, unit = limit.split()
+        self.limit = float(size) * 2.0 ** {"KiB": 10, "MiB": 20, "GiB": 30}.get(unit, 40)
         place = str(path or ":memory:").replace("'", "''")
         self.sql.execute(f"ATTACH '{place}' AS {self.database}")
         self.sql.execute(f"USE {self.database}")
@@ -89,56 +54,49 @@ class DuckDB:
         self.sql.execute("BEGIN")
 
     def quote(self, name: str) -> str:
-        """Put a name between double quotes."""
+        """Return a name of a column or table as SQL writes it, whatever it holds."""
         return '"' + name.replace('"', '""') + '"'
 
     def make(self, name: str, query: str) -> None:
-        """A temporary table."""
+        """Make a table for this level: a temporary one."""
         self.sql.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
     def show(self, name: str, query: str) -> None:
-        """A temporary view."""
+        """Give a query a name, to be computed where it is read: a temporary view."""
         self.sql.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
     def keep(self, name: str, query: str) -> None:
-        """A table of the attached database."""
+        """Make, or replace, a table for the levels to come, in the attached database."""
         self.sql.execute(f"CREATE OR REPLACE TABLE {self.database}.{name} AS {query}")
 
     def append(self, name: str, query: str) -> None:
-        """An insertion."""
+        """Add rows to a table that is kept."""
         self.sql.execute(f"INSERT INTO {self.database}.{name} {query}")
 
     def put(self, name: str, rows: Any) -> None:
-        """Arrow tables are read where they are."""
+        """Make a table for this level of an Arrow table."""
         self.sql.register("incoming_rows", rows)
         self.make(name, "SELECT * FROM incoming_rows")
         self.sql.unregister("incoming_rows")
 
     def value(self, query: str) -> tuple[Any, ...]:
-        """See :class:`Tables`."""
-        rows: list[tuple[Any, ...]] = self.sql.execute(query).fetchall()
-        return rows[0] if rows else ()
+        """Return the row of a query that has at most one; nothing if it has none."""
+        return next(iter(self.sql.execute(query).fetchall()), ())
 
     def count(self, name: str) -> int:
-        """See :class:`Tables`."""
+        """Return the number of rows of a table that is kept."""
         return int(self.value(f"SELECT count(*) FROM {self.database}.{name}")[0])
 
     def fetch(self, query: str) -> Any:
-        """See :class:`Tables`."""
+        """Return all rows of a query as an Arrow table."""
         return self.frame(query).to_arrow_table()
 
     def frame(self, query: str) -> Any:
-        """A relation."""
+        """Return a query as the database's own frame, not computed yet: a relation."""
         return self.sql.sql(query)
 
-    def limit(self) -> float:
-        """The setting ``memory_limit``."""
-        text = str(self.value("SELECT current_setting('memory_limit')")[0])
-        size, unit = text.split()
-        return float(size) * 2.0 ** {"KiB": 10, "MiB": 20, "GiB": 30}.get(unit, 40)
-
     def done(self, state: State) -> None:
-        """Commit."""
+        """End a level: what was kept holds from now on, and what it replaces is removed."""
         self.sql.execute("DELETE FROM state")
         self.sql.execute("INSERT INTO state VALUES (?)", [json.dumps(state)])
         self.sql.execute("COMMIT")
@@ -146,7 +104,7 @@ class DuckDB:
         self.sql.execute("BEGIN")
 
     def close(self, remove: bool) -> None:
-        """Detach the database."""
+        """Leave the database; ``remove``: nothing that was kept is needed any more."""
         with suppress(need("duckdb", "sql").Error):  # a connection that is closed has left already
             self.sql.execute("ROLLBACK")
             self.sql.execute(f"USE {self.quote(self.home)}")
@@ -158,12 +116,13 @@ class DuckDB:
 
 
 class Spark:
-    """Tables as Parquet folders that every worker can reach; those of one level are computed when they are read.
+    """The same as Parquet folders that every worker can reach; tables of one level are computed when they are read.
 
     A worker that dies loses computed rows, and Spark computes them again from the folders of the level before.
     """
 
     name = "Spark"
+    limit = math.inf  # nobody said: what the driver may fetch follows from its free memory
 
     def __init__(self, session: Any, path: Path | None) -> None:
         self.folder: Path | None = path
@@ -171,14 +130,16 @@ class Spark:
         self.place.mkdir(exist_ok=True)
         self.session = session.newSession()  # its settings and the names of tables are ours
         parts = max(2, session.sparkContext.defaultParallelism)
-        self.session.conf.set("spark.sql.shuffle.partitions", str(parts))
+        self.session.conf.set("spark.sql.shuffle.partitions", parts)
+        self.session.conf.set("spark.sql.sources.parallelPartitionDiscovery.threshold", MANY_FOLDERS)
         self.made: list[Any] = []
         mark = self.place / "state.json"
         self.state: State = json.loads(mark.read_text()) if mark.exists() else {}
         self.tables: dict[str, list[str]] = self.state.pop("tables", {})
         self.written = self.state.pop("written", 0)
-        for name in self.tables:
-            self._show(name)
+        self._sweep()
+        for name, folders in self.tables.items():
+            self._show(name, folders, self.session.read)
 
     def quote(self, name: str) -> str:
         """Put a name between backticks."""
@@ -186,47 +147,42 @@ class Spark:
 
     def make(self, name: str, query: str) -> None:
         """A view that is computed when it is first read, and then remembered."""
-        self.made.append(self.session.sql(query).persist())
+        self.made.append(self.frame(query).persist())
         self.made[-1].createOrReplaceTempView(name)
-
-    def show(self, name: str, query: str) -> None:
-        """A view."""
-        self.session.sql(query).createOrReplaceTempView(name)
 
     def keep(self, name: str, query: str) -> None:
         """A new folder; the one before stays until the level is done."""
-        self.tables[name] = [self._write(name, query)]
-        self._show(name)
+        self.tables[name] = self.copy(name, self.frame(query))
 
     def append(self, name: str, query: str) -> None:
         """One more folder of the table."""
-        self.tables[name] = [*self.tables[name], self._write(name, query)]
-        self._show(name)
+        self.tables[name] = self.copy(name, self.frame(query), self.tables[name])
 
-    def _write(self, name: str, query: str) -> str:
+    def copy(self, name: str, frame: Any, before: Sequence[str] = ()) -> list[str]:
+        """Write a frame, which may be one of the user's session, and show it as a table after the folders before it."""
         self.written += 1
-        folder = f"{name}-{self.written}"
-        self.session.sql(query).write.mode("overwrite").parquet(str(self.place / folder))
-        return folder
+        folders = [*before, f"{name}-{self.written}{ENDING}"]
+        frame.write.parquet(str(self.place / folders[-1]))
+        self._show(name, folders, self.session.read.schema(frame.schema))  # or a job would look into the files for it
+        return folders
 
-    def _show(self, name: str) -> None:
-        paths = [str(self.place / folder) for folder in self.tables[name]]
-        self.session.read.parquet(*paths).createOrReplaceTempView(name)
-
-    def take_in(self, name: str, frame: Any) -> None:
-        """Copy a frame of the user's session, which ours cannot name."""
-        path = str(self.place / f"{name}-copied")
-        frame.write.mode("overwrite").parquet(path)
-        self.session.read.parquet(path).createOrReplaceTempView(name)
+    def _show(self, name: str, folders: list[str], reader: Any) -> None:
+        reader.parquet(*(str(self.place / folder) for folder in folders)).createOrReplaceTempView(name)
 
     def put(self, name: str, rows: Any) -> None:
         """A view of rows that the driver holds."""
         self.session.createDataFrame(rows).createOrReplaceTempView(name)
 
+    def _sweep(self) -> None:
+        """Remove folders that belong to no table: those of levels that are over, or half-written ones."""
+        valid = {folder for folders in self.tables.values() for folder in folders}
+        for path in self.place.glob(f"*{ENDING}"):
+            if path.name not in valid:
+                shutil.rmtree(path, ignore_errors=True)
+
     def value(self, query: str) -> tuple[Any, ...]:
-        """See :class:`Tables`."""
-        rows = self.session.sql(query).limit(1).collect()
-        return tuple(rows[0]) if rows else ()
+        """See :class:`DuckDB`."""
+        return tuple(next(iter(self.frame(query).collect()), ()))
 
     def count(self, name: str) -> int:
         """Files know how many rows they have: no job is needed."""
@@ -234,16 +190,12 @@ class Spark:
         return sum(dataset(str(self.place / folder)).count_rows() for folder in self.tables[name])
 
     def fetch(self, query: str) -> Any:
-        """See :class:`Tables`."""
-        return self.session.sql(query).toArrow()
+        """See :class:`DuckDB`."""
+        return self.frame(query).toArrow()
 
     def frame(self, query: str) -> Any:
         """A DataFrame."""
         return self.session.sql(query)
-
-    def limit(self) -> float:
-        """Nobody said: what the driver may fetch follows from its free memory."""
-        return math.inf
 
     def done(self, state: State) -> None:
         """Write the mark, and remove folders that it does not name."""
@@ -253,15 +205,16 @@ class Spark:
         for frame in self.made:
             frame.unpersist()
         self.made.clear()
-        valid = {folder for folders in self.tables.values() for folder in folders}
-        for path in self.place.iterdir():
-            if path.is_dir() and path.name not in valid:
-                shutil.rmtree(path, ignore_errors=True)
+        self._sweep()
 
     def close(self, remove: bool) -> None:
         """Remove the folder, if it is not needed."""
         if remove:
             shutil.rmtree(self.place, ignore_errors=True)
+
+
+#: What levels and results ask of a database is what the two have alike.
+Tables = DuckDB | Spark
 
 
 # --- what a database says, in our words ---

@@ -32,7 +32,7 @@ MOST_GAPS = 16
 
 def room(tables: Tables) -> float:
     """Return how many bytes what is fetched may take."""
-    return SHARE * min(free_memory(), tables.limit())
+    return SHARE * min(free_memory(), tables.limit)
 
 
 def fits(run: Run) -> bool:

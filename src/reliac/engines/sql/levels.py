@@ -47,8 +47,7 @@ class Run:
         form, stop = self.form, self.form.stop
         while self.n_clusters > stop.n_clusters and self.level < stop.max_level and not fits(self):
             self.tables.make("nearest", sql.nearest(form))
-            self._take()
-            count = self._group(self.n_clusters - stop.n_clusters)
+            count = self._group(self._taken(), self.n_clusters - stop.n_clusters)
             if not count:
                 break
             state = self.tables.state
@@ -58,33 +57,32 @@ class Run:
             self.tables.done(state | {"level": self.level + 1, "n_links": state["n_links"] + count})
             yield self.level
 
-    def _take(self) -> None:
-        """Make ``taken``: all reliable links, or the smallest share of them."""
+    def _taken(self) -> str:
+        """Return the statement of the links that are taken: all reliable ones, or the smallest share of them."""
         form, tables = self.form, self.tables
         if form.alpha == 1.0:
-            tables.make("taken", sql.reliable(form))
-            return
+            return sql.reliable(form)
         tables.make("reliable", sql.reliable(form))
         if form.alpha == 0.0:
-            tables.make("taken", sql.SMALLEST_ONE)
-            return
+            return sql.SMALLEST_ONE
         count, linked = tables.value(sql.SHARE_OF)
         lonely = self.n_clusters - linked if form.far is not None and form.far < math.inf else 0
         place = share_count(form.alpha, count + lonely * (lonely - 1) // 2) - 1  # lonely ones are linked at M
         last = tables.value(sql.length_of(place)) if place < count else None
-        tables.make("taken", sql.up_to(min(form.stop.max_distance, last[0] if last else math.inf)))
+        return sql.up_to(min(form.stop.max_distance, last[0] if last else math.inf))
 
-    def _group(self, most: int) -> int:
-        """Leave in ``taken`` the links that join, and make ``moved``: what becomes of whom. Return how many links."""
+    def _group(self, links: str, most: int) -> int:
+        """Make ``taken``, those of some links that join, and ``moved``: what becomes of whom. Return how many links."""
         form, tables = self.form, self.tables
         if form.criterion.equal_parts or self.n_edges <= FEW_EDGES:  # equal parts: their factors are computed here
-            return self._group_here("taken", "moved", "taken", most)
+            return self._group_here(links, "moved", "taken", most)
+        tables.make("taken", links)
         tables.make("crowded", sql.CROWDED)
         tables.make("tied", sql.links_of(crowded=True))
         tables.make("pairs", sql.links_of(crowded=False))
         ties, count = tables.value(sql.TIES)
         if ties <= FEW_TIES:
-            count += self._group_here("tied", "more_moved", "more_links")
+            count += self._group_here("SELECT * FROM tied", "more_moved", "more_links")
         else:
             tables.make("groups", sql.FIRST_GROUPS)
             connect(tables)
@@ -97,23 +95,23 @@ class Run:
             tables.make("taken", sql.first_links(most))
         return int(min(count, most))
 
-    def _group_here(self, table: str, moved: str, joining: str, most: int | None = None) -> int:
+    def _group_here(self, links: str, moved: str, joining: str, most: int | None = None) -> int:
         """Fetch links, and put back who moves, and those that join: the first of them. Return how many join."""
         import pyarrow
 
-        rows = self.tables.fetch(f"SELECT * FROM {table}")
+        rows = self.tables.fetch(links)
         p, q, d, m, n = (rows[name].to_numpy() for name in ("p", "q", "d", "m", "n"))
         names, first, ends = np.unique(np.concatenate((p, q)), return_index=True, return_inverse=True)
         order = np.lexsort((q, p, d))
-        links = joining_links(Links(ends[order], ends[len(p) + order], order), len(names)).take(slice(most))
-        groups = groups_of(links, len(names))
+        kept = joining_links(Links(ends[order], ends[len(p) + order], order), len(names)).take(slice(most))
+        groups = groups_of(kept, len(names))
         weights = np.concatenate((m, n))[first][groups.parts]
         factors, joint = join_weights(self.form.criterion, weights, groups.starts)
         group = np.repeat(np.arange(len(joint)), np.diff(np.append(groups.starts, len(weights))))
         parts = {"i": names[groups.parts], "g": names[groups.heads[group]], "n": joint[group], "f": factors}
         self.tables.put(moved, pyarrow.table(parts))
-        self.tables.put(joining, rows.take(links.distance))
-        return len(links.p)
+        self.tables.put(joining, rows.take(kept.distance))
+        return len(kept.p)
 
 
 def connect(tables: Tables) -> None:

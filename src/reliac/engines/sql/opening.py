@@ -106,4 +106,4 @@ def _open_in_spark(tables: Spark, name: str, source: Any, connection: Any, pick:
         frame = tables.session.createDataFrame(source.to_table() if hasattr(source, "to_table") else source)
     functions = need("pyspark.sql.functions", "spark")
     chosen = [functions.col(tables.quote(title)).alias(new) for new, title in pick(frame.columns).items()]
-    tables.take_in(name, frame.select(*chosen))
+    tables.copy(name, frame.select(*chosen))
