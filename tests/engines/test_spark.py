@@ -156,6 +156,11 @@ def test_the_example_finishes_in_memory_what_fits(session: Any, tmp_path: Path) 
     assert tree.n_clusters == 3
     with pytest.raises(FileNotFoundError, match=r"checkpoint .* cannot be a folder here.* Next: "):
         cluster_frame(session, str(tmp_path / "nowhere"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("not to be removed")
+    with pytest.raises(FileExistsError, match=r"mine is a folder with other files.* Next: name a new folder"):
+        reliac.cluster_edges(EDGES, connection=session, checkpoint=tmp_path / "mine")
+    assert (tmp_path / "mine" / "notes.txt").exists()
     assert "the edges are in Spark" in tree.reason
     assert "all of it fitted into memory" in tree.reason
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import explain, option, shown, unknown_name
 from ..machine import check_memory
 from .edgefiles import read_edge_file
-from .graph import MISSING, Graph, are_sorted, in_rows
+from .graph import MISSING, Graph, are_sorted, in_rows, number_ends
 from .misreadings import is_graph
 from .numbers import Names, check_unmasked, is_missing, is_sparse
 from .options import check_number
@@ -324,17 +324,8 @@ def _number_integers(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDAr
                 raise ValueError(explain(given, f"objects from 0 to {len(objects) - 1}", step))
         return a, b, None, len(objects)
     if objects is None:
-        low, high = min(int(end.min(initial=0)) for end in (a, b)), -1
-        if len(a):
-            high = max(int(end.max()) for end in (a, b))
-        if low == 0 and high < 4 * len(a) + 16:
-            present = np.zeros(high + 1, bool)
-            present[a] = present[b] = True
-            if present.all():
-                return a, b, None, high + 1
-        ends = np.concatenate((a.astype(np.int64, copy=False), b.astype(np.int64, copy=False)))
-        every, numbers = np.unique(ends, return_inverse=True)
-        return numbers[: len(a)], numbers[len(a) :], every.astype(np.str_), len(every)
+        every, p, q = number_ends(a, b)
+        return p, q, None if p is a else every.astype(np.str_), len(every)
     return _number_labels(table, objects)
 
 

@@ -37,6 +37,9 @@ ADD_EDGES = "add edges that join the components: connectivity is never completed
 #: Edges that are looked at in one go: what that takes beside them is little.
 EDGES_AT_ONCE = 2**20
 
+#: Objects whose numbers go up to so many times the number of edges are numbered by a table: quicker than a search.
+MOST_GAPS = 4
+
 #: Of more edges than this evenly spaced ones are hashed.
 EDGES_HASHED = 2**18
 
@@ -349,6 +352,21 @@ def in_rows(
         some = p[first : first + EDGES_AT_ONCE]
         starts[some[0] + 1 : some[-1] + 2] += np.bincount(some - some[0])
     return np.cumsum(starts, out=starts), q.astype(np.int32, copy=False), distance
+
+
+def number_ends(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Number whole numbers at the ends of edges; return them in order, and the ends: a and b where nothing changes."""
+    low, high = min(int(end.min(initial=0)) for end in (a, b)), max(int(end.max(initial=0)) for end in (a, b))
+    if low == 0 and high < MOST_GAPS * (len(a) + 1):
+        present = np.zeros(high + 1 if len(a) else 0, np.bool_)
+        present[a] = present[b] = True
+        if present.all():
+            return np.arange(len(present)), a, b
+        number = np.cumsum(present) - 1
+        return np.flatnonzero(present), number[a], number[b]
+    ends = np.concatenate((a.astype(np.int64, copy=False), b.astype(np.int64, copy=False)))
+    every, numbers = np.unique(ends, return_inverse=True)
+    return every, numbers[: len(a)], numbers[len(a) :]
 
 
 def are_sorted(p: NDArray[np.int32], q: NDArray[np.int32]) -> bool:

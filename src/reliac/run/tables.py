@@ -15,7 +15,7 @@ import numpy as np
 from ..algorithm.contract import Batch
 from ..algorithm.criteria import Criterion, get_criterion
 from ..engines.sql import home, reading
-from ..engines.sql.connections import State, Tables, explained
+from ..engines.sql.connections import State, Tables, explained, is_ours
 from ..engines.sql.levels import Run
 from ..engines.sql.opening import open_database, open_table
 from ..engines.sql.reading import Reading
@@ -94,6 +94,14 @@ def _checked_path(checkpoint: Any, place: Place) -> Path | None:
                 f"checkpoint {name} cannot be a folder here",
                 "a folder, or the name of a new one in a folder that exists, that the driver and all workers share",
                 "make the folder around it, or mount the storage",
+            )
+        )
+    elif path.exists() and not all(is_ours(entry.name) for entry in path.iterdir()):
+        raise FileExistsError(
+            explain(
+                f"checkpoint {name} is a folder with other files",  # it is removed when the run is complete
+                "a folder for this run alone",
+                f"name a new folder, such as {path / 'run'}",
             )
         )
     return path

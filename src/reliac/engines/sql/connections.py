@@ -30,6 +30,16 @@ MANY_FOLDERS = 1000
 State = dict[str, Any]
 
 
+def quoted(name: str, mark: str = '"') -> str:
+    """Return a name of a column or table as SQL writes it, whatever it holds. Marks of Spark are backticks."""
+    return mark + name.replace(mark, 2 * mark) + mark
+
+
+def is_ours(entry: str) -> bool:
+    """Tell by its name whether a run in Spark has made what lies in its folder."""
+    return entry.endswith(ENDING) or "state.json" in entry
+
+
 class DuckDB:
     """Tables of a database that is attached to a connection: a file, or in memory and spilled when memory is short.
 
@@ -52,10 +62,6 @@ class DuckDB:
         row = self.value("SELECT text FROM state")
         self.state: State = json.loads(row[0]) if row else {}
         self.sql.execute("BEGIN")
-
-    def quote(self, name: str) -> str:
-        """Return a name of a column or table as SQL writes it, whatever it holds."""
-        return '"' + name.replace('"', '""') + '"'
 
     def make(self, name: str, query: str) -> None:
         """Make a table for this level: a temporary one."""
@@ -97,8 +103,7 @@ class DuckDB:
 
     def done(self, state: State) -> None:
         """End a level: what was kept holds from now on, and what it replaces is removed."""
-        self.sql.execute("DELETE FROM state")
-        self.sql.execute("INSERT INTO state VALUES (?)", [json.dumps(state)])
+        self.sql.execute("CREATE OR REPLACE TABLE state AS SELECT ? AS text", [json.dumps(state)])
         self.sql.execute("COMMIT")
         self.state = dict(state)
         self.sql.execute("BEGIN")
@@ -107,7 +112,7 @@ class DuckDB:
         """Leave the database; ``remove``: nothing that was kept is needed any more."""
         with suppress(need("duckdb", "sql").Error):  # a connection that is closed has left already
             self.sql.execute("ROLLBACK")
-            self.sql.execute(f"USE {self.quote(self.home)}")
+            self.sql.execute(f"USE {quoted(self.home)}")
             self.sql.execute(f"DETACH {self.database}")
             self.sql.close()
         if remove and self.folder:
@@ -129,21 +134,14 @@ class Spark:
         self.place = Path(tempfile.mkdtemp(prefix="reliac-")) if path is None else path
         self.place.mkdir(exist_ok=True)
         self.session = session.newSession()  # its settings and the names of tables are ours
-        parts = max(2, session.sparkContext.defaultParallelism)
-        self.session.conf.set("spark.sql.shuffle.partitions", parts)
+        self.session.conf.set("spark.sql.shuffle.partitions", max(2, session.sparkContext.defaultParallelism))
         self.session.conf.set("spark.sql.sources.parallelPartitionDiscovery.threshold", MANY_FOLDERS)
         self.made: list[Any] = []
         mark = self.place / "state.json"
         self.state: State = json.loads(mark.read_text()) if mark.exists() else {}
         self.tables: dict[str, list[str]] = self.state.pop("tables", {})
-        self.written = self.state.pop("written", 0)
-        self._sweep()
         for name, folders in self.tables.items():
             self._show(name, folders, self.session.read)
-
-    def quote(self, name: str) -> str:
-        """Put a name between backticks."""
-        return "`" + name.replace("`", "``") + "`"
 
     def make(self, name: str, query: str) -> None:
         """A view that is computed when it is first read, and then remembered."""
@@ -160,8 +158,7 @@ class Spark:
 
     def copy(self, name: str, frame: Any, before: Sequence[str] = ()) -> list[str]:
         """Write a frame, which may be one of the user's session, and show it as a table after the folders before it."""
-        self.written += 1
-        folders = [*before, f"{name}-{self.written}{ENDING}"]
+        folders = [*before, f"{name}-{uuid.uuid4().hex[:12]}{ENDING}"]
         frame.write.parquet(str(self.place / folders[-1]))
         self._show(name, folders, self.session.read.schema(frame.schema))  # or a job would look into the files for it
         return folders
@@ -172,13 +169,6 @@ class Spark:
     def put(self, name: str, rows: Any) -> None:
         """A view of rows that the driver holds."""
         self.session.createDataFrame(rows).createOrReplaceTempView(name)
-
-    def _sweep(self) -> None:
-        """Remove folders that belong to no table: those of levels that are over, or half-written ones."""
-        valid = {folder for folders in self.tables.values() for folder in folders}
-        for path in self.place.glob(f"*{ENDING}"):
-            if path.name not in valid:
-                shutil.rmtree(path, ignore_errors=True)
 
     def value(self, query: str) -> tuple[Any, ...]:
         """See :class:`DuckDB`."""
@@ -198,14 +188,16 @@ class Spark:
         return self.session.sql(query)
 
     def done(self, state: State) -> None:
-        """Write the mark, and remove folders that it does not name."""
-        mark = state | {"tables": self.tables, "written": self.written}
-        write_atomically(self.place / "state.json", json.dumps(mark))
+        """Write the mark, and remove folders that it does not name: of levels that are over, or half-written ones."""
+        write_atomically(self.place / "state.json", json.dumps(state | {"tables": self.tables}))
         self.state = dict(state)
         for frame in self.made:
             frame.unpersist()
         self.made.clear()
-        self._sweep()
+        valid = {folder for folders in self.tables.values() for folder in folders}
+        for path in self.place.glob(f"*{ENDING}"):
+            if path.name not in valid:
+                shutil.rmtree(path, ignore_errors=True)
 
     def close(self, remove: bool) -> None:
         """Remove the folder, if it is not needed."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
 from ...algorithm.links import Links
-from ...input.graph import Graph, in_rows
+from ...input.graph import Graph, in_rows, number_ends
 from ...input.options import Stop
 from ...input.problem import Problem
 from ...machine import free_memory
@@ -24,10 +24,6 @@ SHARE = 0.5
 
 #: Bytes that an edge and a cluster take while they are fetched, sorted and developed.
 BYTES_AN_EDGE, BYTES_A_CLUSTER = 200, 300
-
-
-#: Clusters whose numbers go up to so many times the number of edges are numbered by a table.
-MOST_GAPS = 16
 
 
 def room(tables: Tables) -> float:
@@ -48,7 +44,7 @@ def tree_fits(tables: Tables, n: int) -> bool:
 
 def finish(run: Run) -> Iterator[Batch]:
     """Fetch what is left, and develop it to the end; yields links between first objects, as they are numbered there."""
-    rows = run.tables.fetch(f"SELECT p, q, d, {run.form.columns} FROM edges ORDER BY p, q")
+    rows = run.tables.fetch("SELECT * FROM edges ORDER BY p, q")
     problem, names, pairs = _problem_of(run, rows)
     engine = get_engine("graph")(problem)
     for batch in engine.levels(run.level):
@@ -62,23 +58,18 @@ def finish(run: Run) -> Iterator[Batch]:
 def _problem_of(run: Run, rows: Any) -> tuple[Problem, NDArray[np.int64], NDArray[np.int64] | None]:
     """Return the problem that is left, the first object of each of its objects, and object pairs by their numbers."""
     form, stop = run.form, run.form.stop
-    p, q = rows["p"].to_numpy(), rows["q"].to_numpy()
-    names, p, q = _numbered(p, q)
+    names, p, q = number_ends(rows["p"].to_numpy(), rows["q"].to_numpy())
     lonely = run.n_clusters - len(names)  # without an edge, and of a share of the links they count nonetheless
     added = lonely if 0.0 < form.alpha < 1.0 else 0
     n = len(names) + added
+    stored = rows["d" if form.smallest else "s"].to_numpy()
     weights, counts, pairs, numbers = np.ones(n), None, None, None
     if form.smallest:
-        stored = rows["d"].to_numpy()
         ends = np.column_stack((rows["i"].to_numpy(), rows["j"].to_numpy()))
         pairs, places = np.unique(np.concatenate((ends, ends[:, ::-1])), axis=0, return_inverse=True)
-        there, back = np.split(places.ravel(), 2)
-        numbers = np.column_stack((there, back))
-    else:
-        stored = rows["s"].to_numpy()
-        if run.level:  # at level 0 every edge is one pair
-            counts = rows["c"].to_numpy()
-    if counts is not None:
+        numbers = np.ascontiguousarray(places.reshape(2, -1).T)  # there, and back
+    elif run.level:  # at level 0 every edge is one pair
+        counts = rows["c"].to_numpy()
         clusters = run.tables.fetch(f"SELECT i, n FROM {sql.CLUSTERS} AS c ORDER BY i")
         at = np.searchsorted(clusters["i"].to_numpy(), names)
         weights[: len(names)] = clusters["n"].to_numpy()[at]
@@ -86,14 +77,3 @@ def _problem_of(run: Run, rows: Any) -> tuple[Problem, NDArray[np.int64], NDArra
     graph = Graph(*in_rows(p, q, stored, n), missing=missing, counts=counts, pairs=numbers)
     rest = Stop(max(1, stop.n_clusters - lonely + added), stop.max_level, stop.max_distance)
     return Problem(graph, form.criterion, "precomputed", form.alpha, 0.0, weights, rest), names, pairs
-
-
-def _numbered(p: NDArray[Any], q: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Number the clusters at the ends of edges; return their names in order, and the ends as numbers."""
-    if len(p) and p.min() >= 0 and q.max() < MOST_GAPS * len(p):  # p < q; a table is quicker than a search
-        there = np.zeros(q.max() + 1, np.bool_)
-        there[p] = there[q] = True
-        number = np.cumsum(there) - 1
-        return np.flatnonzero(there), number[p], number[q]
-    names, ends = np.unique(np.concatenate((p, q)), return_inverse=True)
-    return names, ends[: len(p)], ends[len(p) :]

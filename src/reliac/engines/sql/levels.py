@@ -64,12 +64,11 @@ class Run:
             return sql.reliable(form)
         tables.make("reliable", sql.reliable(form))
         if form.alpha == 0.0:
-            return sql.SMALLEST_ONE
+            return sql.smallest(1, "reliable")
         count, linked = tables.value(sql.SHARE_OF)
         lonely = self.n_clusters - linked if form.far is not None and form.far < math.inf else 0
         place = share_count(form.alpha, count + lonely * (lonely - 1) // 2) - 1  # lonely ones are linked at M
-        last = tables.value(sql.length_of(place)) if place < count else None
-        return sql.up_to(min(form.stop.max_distance, last[0] if last else math.inf))
+        return sql.up_to(place, form.stop.max_distance)
 
     def _group(self, links: str, most: int) -> int:
         """Make ``taken``, those of some links that join, and ``moved``: what becomes of whom. Return how many links."""
@@ -92,7 +91,7 @@ class Run:
         tables.make("moved", f"{sql.MOVED} UNION ALL SELECT i, g, n FROM more_moved")
         tables.make("taken", "SELECT * FROM pairs UNION ALL SELECT * FROM more_links")
         if count > most:
-            tables.make("taken", sql.first_links(most))
+            tables.make("taken", sql.smallest(most, "taken"))
         return int(min(count, most))
 
     def _group_here(self, links: str, moved: str, joining: str, most: int | None = None) -> int:

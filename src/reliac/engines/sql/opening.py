@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import explain, need
 from ...input.tables import find_files, is_duckdb, is_path, is_spark
-from .connections import DuckDB, Spark, Tables
+from .connections import DuckDB, Spark, Tables, quoted
 
 #: What users call this engine.
 SQL = "sql"
@@ -84,14 +84,14 @@ def _open_in_duckdb(tables: DuckDB, name: str, source: Any, connection: Any, pic
         rows = f"read_parquet([{paths}])"
     else:
         if isinstance(source, str):
-            parts = ".".join(tables.quote(part) for part in source.split("."))
+            parts = ".".join(quoted(part) for part in source.split("."))
             source = connection.sql(f"SELECT * FROM {parts}")
         if is_duckdb(source):  # a stream of another connection can be read once
             source, make = arrow.RecordBatchReader.from_stream(source), tables.make
         rows = f"rows_of_{name}"
         tables.sql.register(rows, source)
     titles = tables.frame(f"SELECT * FROM {rows} LIMIT 0").columns if is_path(source) else source.schema.names
-    columns = ", ".join(f"{tables.quote(title)} AS {new}" for new, title in pick(titles).items())
+    columns = ", ".join(f"{quoted(title)} AS {new}" for new, title in pick(titles).items())
     make(name, f"SELECT {columns} FROM {rows}")
 
 
@@ -105,5 +105,5 @@ def _open_in_spark(tables: Spark, name: str, source: Any, connection: Any, pick:
     else:
         frame = tables.session.createDataFrame(source.to_table() if hasattr(source, "to_table") else source)
     functions = need("pyspark.sql.functions", "spark")
-    chosen = [functions.col(tables.quote(title)).alias(new) for new, title in pick(frame.columns).items()]
+    chosen = [functions.col(quoted(title, "`")).alias(new) for new, title in pick(frame.columns).items()]
     tables.copy(name, frame.select(*chosen))

@@ -33,15 +33,18 @@ class Form(NamedTuple):
         """Whether the smallest distance counts: then edges carry their two objects."""
         return self.criterion.reduction is np.minimum
 
-    @property
-    def columns(self) -> str:
-        """What edges carry besides their ends and distance."""
-        return "i, j" if self.smallest else "s, c"
-
 
 def number(value: float) -> str:
     """Return a float that both read back to the same bits."""
     return f"CAST('{'Infinity' if math.isinf(value) else repr(float(value))}' AS DOUBLE)"
+
+
+def first_of_each(key: str, order: str, columns: str, rows: str) -> str:
+    """Keep of rows with the same key the first one, in an order."""
+    return f"""
+        SELECT {columns} FROM (
+            SELECT {columns}, row_number() OVER (PARTITION BY {key} ORDER BY {order}) AS place FROM ({rows}) AS listed
+        ) AS ranked WHERE place = 1"""
 
 
 # --- one level ---
@@ -56,8 +59,7 @@ def nearest(form: Form) -> str:
     most = form.stop.max_distance if form.alpha in (0.0, 1.0) else math.inf
     return f"""
         SELECT x.i, x.d, c.n FROM (
-            SELECT i, min(d) AS d FROM (SELECT p AS i, d FROM edges UNION ALL SELECT q AS i, d FROM edges) AS ends
-            GROUP BY i HAVING min(d) <= {number(most)}) AS x
+            SELECT i, min(d) AS d FROM {ends("edges", ", d")} GROUP BY i HAVING min(d) <= {number(most)}) AS x
         JOIN {CLUSTERS} AS c ON x.i = c.i"""
 
 
@@ -69,28 +71,28 @@ def reliable(form: Form) -> str:
         JOIN nearest AS a ON e.p = a.i AND e.d <= a.d JOIN nearest AS b ON e.q = b.i AND e.d <= b.d"""
 
 
-#: ``ends(i)``: both clusters of every link that is taken.
-ENDS = "SELECT p AS i FROM taken UNION ALL SELECT q AS i FROM taken"
+def ends(links: str, more: str = "") -> str:
+    """``ends(i)``: both clusters of every link, or edge, of a table; ``more``: a column that comes with them."""
+    return f"(SELECT p AS i{more} FROM {links} UNION ALL SELECT q AS i{more} FROM {links}) AS ends"
+
 
 #: One row: how many links are reliable, and how many clusters have a nearest.
 SHARE_OF = "SELECT (SELECT count(*) FROM reliable), (SELECT count(*) FROM nearest)"
 
-#: ``taken``: the smallest reliable link, ties to the smallest pair.
-SMALLEST_ONE = "SELECT * FROM reliable ORDER BY d, p, q LIMIT 1"
+
+def smallest(count: int, links: str) -> str:
+    """``taken``: the smallest links of a table, ties to the smallest pairs."""
+    return f"SELECT * FROM {links} ORDER BY d, p, q LIMIT {count}"
 
 
-def length_of(place: int) -> str:
-    """One row: the distance of the reliable link at this place, counted from 0, if they are sorted."""
-    return f"SELECT d FROM reliable ORDER BY d LIMIT 1 OFFSET {place}"
-
-
-def up_to(longest: float) -> str:
-    """``taken``: the reliable links up to a distance."""
-    return f"SELECT * FROM reliable WHERE d <= {number(longest)}"
+def up_to(place: int, longest: float) -> str:
+    """``taken``: reliable links up to a distance, and up to that of the link at a place if sorted, counted from 0."""
+    last = f"coalesce((SELECT d FROM reliable ORDER BY d LIMIT 1 OFFSET {place}), {number(math.inf)})"
+    return f"SELECT * FROM reliable WHERE d <= {number(longest)} AND d <= {last}"
 
 
 #: ``crowded(i)``: clusters with several links.
-CROWDED = f"SELECT i FROM ({ENDS}) AS ends GROUP BY i HAVING count(*) > 1"
+CROWDED = f"SELECT i FROM {ends('taken')} GROUP BY i HAVING count(*) > 1"
 
 
 def links_of(crowded: bool) -> str:
@@ -105,11 +107,6 @@ TIES = "SELECT (SELECT count(*) FROM tied), (SELECT count(*) FROM pairs)"
 
 #: ``moved(i, g, n)`` of pairs: both clusters, the first of them, and what the two weigh together.
 MOVED = "SELECT p AS i, p AS g, m + n AS n FROM pairs UNION ALL SELECT q AS i, p AS g, m + n AS n FROM pairs"
-
-
-def first_links(count: int) -> str:
-    """``taken``: the smallest of its links, ties to the smallest pairs: those that lead to n_clusters."""
-    return f"SELECT * FROM taken ORDER BY d, p, q LIMIT {count}"
 
 
 def links(form: Form, level: int) -> str:
@@ -133,24 +130,6 @@ def joined(form: Form) -> str:
         FROM nearest AS x LEFT JOIN moved AS m ON x.i = m.i"""
 
 
-def next_edges(form: Form) -> str:
-    """``edges`` of the next level: what lies between two clusters now is put together."""
-    if form.smallest:
-        return _nearest_objects(f"""
-            SELECT least(a.g, b.g) AS p, greatest(a.g, b.g) AS q, d,
-                   CASE WHEN a.g < b.g THEN e.i ELSE e.j END AS i, CASE WHEN a.g < b.g THEN e.j ELSE e.i END AS j
-            {_BETWEEN}""")
-    reduction = "max" if form.criterion.reduction is np.maximum else "sum"
-    factor = " * (a.f * b.f)" if form.criterion.equal_parts else ""
-    return with_distances(
-        form,
-        f"""
-            SELECT least(a.g, b.g) AS p, greatest(a.g, b.g) AS q, {reduction}(e.s{factor}) AS s,
-                   sum(e.c{factor}) AS c, min(a.n * b.n) AS w
-            {_BETWEEN} GROUP BY least(a.g, b.g), greatest(a.g, b.g)""",
-    )
-
-
 #: Two are different, written so that no planner joins a and b by it, which would go through all pairs of clusters.
 _APART = "least(a.g, b.g) < greatest(a.g, b.g)"
 
@@ -158,12 +137,21 @@ _APART = "least(a.g, b.g) < greatest(a.g, b.g)"
 _BETWEEN = f"FROM edges AS e JOIN joined AS a ON e.p = a.i JOIN joined AS b ON e.q = b.i WHERE {_APART}"
 
 
-def _nearest_objects(edges: str) -> str:
-    """Keep of parallel edges the smallest, ties to the smallest objects."""
-    return f"""
-        SELECT p, q, d, i, j FROM (
-            SELECT p, q, d, i, j, row_number() OVER (PARTITION BY p, q ORDER BY d, i, j) AS place FROM ({edges}) AS f
-        ) AS ranked WHERE place = 1"""
+def next_edges(form: Form) -> str:
+    """``edges`` of the next level: what lies between two clusters now is put together.
+
+    Of the smallest distances ties go to the smallest objects.
+    """
+    pair = "SELECT least(a.g, b.g) AS p, greatest(a.g, b.g) AS q"
+    if form.smallest:
+        objects = "CASE WHEN a.g < b.g THEN e.i ELSE e.j END AS i, CASE WHEN a.g < b.g THEN e.j ELSE e.i END AS j"
+        return first_of_each("p, q", "d, i, j", "p, q, d, i, j", f"{pair}, d, {objects} {_BETWEEN}")
+    reduction = "max" if form.criterion.reduction is np.maximum else "sum"
+    factor = " * (a.f * b.f)" if form.criterion.equal_parts else ""
+    between = f"""
+        {pair}, {reduction}(e.s{factor}) AS s, sum(e.c{factor}) AS c, min(a.n * b.n) AS w
+        {_BETWEEN} GROUP BY least(a.g, b.g), greatest(a.g, b.g)"""
+    return with_distances(form, between)
 
 
 def with_distances(form: Form, edges: str) -> str:
@@ -176,16 +164,15 @@ def with_distances(form: Form, edges: str) -> str:
     elif form.far is None:
         distance = "s / c"
     else:
-        far = number(form.far)
-        edges = f"SELECT p, q, s, c, (s + {far} * (w - c)) / w AS mean FROM ({edges}) AS summed"
-        distance = f"CASE WHEN mean < {far} THEN mean END"
+        mean = f"(s + {number(form.far)} * (w - c)) / w"
+        distance = f"CASE WHEN {mean} < {number(form.far)} THEN {mean} END"
     return f"SELECT p, q, s, c, {distance} AS d FROM ({edges}) AS reduced"
 
 
 # --- groups of three and more, where they are too many to be fetched: the smallest link of every group, in rounds ---
 
 #: ``groups(i, g)``: at the start every cluster with tied links is a group of its own.
-FIRST_GROUPS = "SELECT DISTINCT i, i AS g FROM (SELECT p AS i FROM tied UNION ALL SELECT q AS i FROM tied) AS ends"
+FIRST_GROUPS = f"SELECT DISTINCT i, i AS g FROM {ends('tied')}"
 
 #: Both directions of every tied link that leaves its group: from group g to h.
 LEAVING = " UNION ALL ".join(
@@ -196,10 +183,7 @@ LEAVING = " UNION ALL ".join(
 )
 
 #: ``hooks(g, h, p, q)``: of every group its smallest link to another one, h. All links of a group are equally long.
-HOOKS = f"""
-    SELECT g, h, p, q FROM (
-        SELECT g, h, p, q, row_number() OVER (PARTITION BY g ORDER BY p, q) AS place FROM ({LEAVING}) AS leaving
-    ) AS ranked WHERE place = 1"""
+HOOKS = first_of_each("g", "p, q", "g, h, p, q", LEAVING)
 
 #: ``tree(p, q)``: pairs of clusters whose links join groups; they are a spanning tree of each group in the end.
 JOINING = "SELECT DISTINCT p, q FROM hooks"
