@@ -1,6 +1,7 @@
 """Edge tables in a database against the in-memory graph engine: all in SQL, finished in memory, limited, and in Spark.
 
-python benchmarks/sql.py [--edges graph.npz] [--parts duckdb limit spark]
+python benchmarks/sql.py --out docs/sql.md                      # everything, about half an hour on two quiet cores
+python benchmarks/sql.py --parts duckdb --edges graph.npz
 
 graph.npz holds p, q and d; without it a 15-nearest-neighbour graph of 1,000,000 points in 4 dimensions is made. Lengths
 are rounded to multiples of 2^-20, so that all sums are exact and trees can be compared bit for bit.
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from measure import machine, mixture, table, take_turns
+from peers import write_into
 
 import reliac
 from reliac.engines.sql import home
@@ -45,7 +47,9 @@ def write(path: Path, p: Any, q: Any, d: Any) -> None:
 
 
 def same(*trees: reliac.ClusterTree) -> str:
-    return "same tree" if all(np.array_equal(tree.links, trees[0].links) for tree in trees) else "OTHER TREE"
+    return (
+        "the same, bit for bit" if all(np.array_equal(tree.links, trees[0].links) for tree in trees) else "OTHER TREE"
+    )
 
 
 class Timed:
@@ -75,12 +79,14 @@ def duckdb_rows(edges: tuple[Any, Any, Any], folder: Path, times: int) -> list[l
     ]
     reliac.cluster_edges(tuple(column[:1000] for column in edges), "average", engine="graph")  # loads compiled code
     seconds = take_turns(*calls, times=times)
-    names = ["graph engine", "DuckDB, all in SQL", "DuckDB, finished in memory"]
-    goals = ["", "20x (8x)", "5x (2x)"]
-    found = same(*(call.tree for call in calls))
+    levels = calls[1].tree.n_levels
+    names = ["graph engine in memory", f"DuckDB, all {levels} levels in SQL", "DuckDB, finished in memory"]
+    goals = ["", "20x, try 8x", "5x, try 2x"]
+    found = ["", *(same(calls[0].tree, call.tree) for call in calls[1:])]
+    size = f"average (far), {len(edges[0]) / 1e6:.1f} million edges"
     return [
-        [f"{name}, {len(edges[0])} edges", f"{second:.1f} s", f"{second / seconds[0]:.1f}x", goal, found]
-        for name, second, goal in zip(names, seconds, goals, strict=True)
+        [f"{size}, {name}", f"{second:.1f} s", f"{second / seconds[0]:.1f}x", goal, tree]
+        for name, second, goal, tree in zip(names, seconds, goals, found, strict=True)
     ]
 
 
@@ -109,15 +115,13 @@ def limit_rows(edges: tuple[Any, Any, Any], folder: Path) -> list[list[str]]:
         connection.close()
         shutil.rmtree(spill, ignore_errors=True)
         trees.append(call.tree)
-        rows.append(
-            [f"DuckDB, {COPIES * len(p)} edges, limit {limit}", f"{seconds:.0f} s", "", "finishes", same(*trees)]
-        )
-        print("  ".join(rows[-1]), flush=True)
-    return rows
+        size = f"{COPIES * len(p) / 1e6:.1f} million edges, DuckDB, all in SQL"
+        rows.append([f"{size}, {'without a limit' if limit is None else f'limit {limit}'}", f"{seconds:.0f} s", ""])
+    return [[*row, goal, tree] for row, goal, tree in zip(rows, ("finishes", ""), (same(*trees), ""), strict=True)]
 
 
 def spark_rows(edges: tuple[Any, Any, Any], folder: Path, levels: int = 8) -> list[list[str]]:
-    """Seconds a level on a standalone cluster of two workers, about 10^6 edges; the first level holds the start-up."""
+    """Seconds a level on a standalone cluster of two workers, about 10^6 edges; at first Java still warms up."""
     sys.path.append(str(Path(__file__).parents[1] / "examples"))
     from spark_cluster import SparkCluster
 
@@ -137,10 +141,11 @@ def spark_rows(edges: tuple[Any, Any, Any], folder: Path, levels: int = 8) -> li
         call()
         session.stop()
     plain = reliac.cluster_edges(edges, "average", engine="graph", max_level=levels)
-    later = np.diff(told)
+    seconds, tree = np.diff(told, prepend=0.0), same(call.tree, plain)
+    size = f"{len(edges[0]) / 1e6:.2f} million edges, Spark standalone, two workers of one core each"
     return [
-        [f"Spark, {len(edges[0])} edges, level {level}", f"{second:.1f} s", "", "6 s (3 s)", same(call.tree, plain)]
-        for level, second in enumerate(later, 2)
+        [f"{size}, level {level}", f"{second:.1f} s", "", "6 s, try 3 s" if level > 1 else "", tree]
+        for level, second in enumerate(seconds, 1)
     ]
 
 
@@ -150,22 +155,31 @@ def main() -> None:
     parser.add_argument("--spark-edges", help="the same, of about 10^6 edges, for Spark")
     parser.add_argument("--parts", nargs="+", default=["duckdb", "limit", "spark"])
     parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="the page that the tables are written into")
     arguments = parser.parse_args()
-    rows: list[list[str]] = []
+    tables: dict[str, list[list[str]]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if {"duckdb", "limit"} & set(arguments.parts):
-            edges = loaded(arguments.edges) if arguments.edges else neighbour_graph(1_000_000)
-            edges = (*edges[:2], np.round(edges[2] * 2**20) / 2**20)
+            edges = rounded(*(loaded(arguments.edges) if arguments.edges else neighbour_graph(1_000_000)))
             if "duckdb" in arguments.parts:
-                rows += duckdb_rows(edges, folder, arguments.times)
+                tables["duckdb"] = duckdb_rows(edges, folder, arguments.times)
             if "limit" in arguments.parts:
-                rows += limit_rows(edges, folder)
+                tables["limit"] = limit_rows(edges, folder)
         if "spark" in arguments.parts:
             small = loaded(arguments.spark_edges) if arguments.spark_edges else neighbour_graph(100_000)
-            rows += spark_rows((*small[:2], np.round(small[2] * 2**20) / 2**20), folder)
-    print("\n" + machine() + "\n")
-    print(table(["work", "time", "against the graph engine", "must reach", "tree"], rows))
+            tables["spark"] = spark_rows(rounded(*small), folder)
+    print(f"\n{machine()}\n")
+    for part, rows in tables.items():
+        text = table(["work", "time", "against the graph engine", "goal", "tree"], rows)
+        print(f"{text}\n")
+        if arguments.out:
+            write_into(arguments.out, f"sql-{part}", text)
+
+
+def rounded(p: Any, q: Any, d: Any) -> tuple[Any, Any, Any]:
+    """Round distances, so that sums are exact."""
+    return p, q, np.round(d * 2**20) / 2**20
 
 
 def loaded(path: str) -> tuple[Any, Any, Any]:
