@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--edges", help="a .npz file with p, q and d")
     parser.add_argument("--spark-edges", help="the same, of about 10^6 edges, for Spark")
     parser.add_argument("--parts", nargs="+", default=["duckdb", "limit", "spark"])
-    parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--out", type=Path, help="the page that the tables are written into")
     arguments = parser.parse_args()
     tables: dict[str, list[list[str]]] = {}
