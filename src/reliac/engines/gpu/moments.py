@@ -19,6 +19,7 @@ from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
 from ...machine import in_threads
+from ..vectors.cells import rank_pivots
 from ..vectors.moments import Moments
 from ..vectors.shift import shift_within
 from .device import is_gpu, to_device, torch
@@ -219,8 +220,6 @@ def order_by_cells(vectors: Any) -> Any:
     Pivots are ordered by the nearest of a few coarse ones, and these as Ward would draw them. Rows far from all of
     them, as noise is, come last: among the others they would make every stretch of rows a wide one. O(n d pivots).
     """
-    from scipy.cluster.hierarchy import leaves_list, ward
-
     n, device = len(vectors), vectors.device
     count = min(CELLS, n // ROWS_OF_CELL)
     if count < 2:
@@ -236,9 +235,9 @@ def order_by_cells(vectors: Any) -> Any:
         far.append(nearest + (rows * rows).sum(1))
     cell, far = torch().cat(cell), torch().cat(far)
     top = min(count, COARSE)
-    rank = np.empty(top, np.int64)
-    rank[leaves_list(ward(pivots[:top].double().cpu().numpy()))] = np.arange(top)
-    coarse = to_device(rank, device)[(square[:top] - 2 * pivots @ pivots[:top].T).argmin(1)][cell]
+    coarse = to_device(rank_pivots(pivots[:top].double().cpu().numpy()), device)[
+        (square[:top] - 2 * pivots @ pivots[:top].T).argmin(1)
+    ][cell]
     by_far = far.sort().indices
     by_far = by_far[coarse[by_far].sort(stable=True).indices]
     size = torch().bincount(coarse, minlength=top)

@@ -7,7 +7,7 @@ everything not selected is at least the smallest bound left out.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,28 +24,15 @@ from ..lists.levels import ROUNDING
 from ..lists.reusing import Helper, Known, Record, enter_known, is_worth
 from ..repeats import often_repeated
 from .blocks import decide, exact_row, push_all, select_block
+from .cells import WORTH_ORDERING, WORTH_SKIPPING, Tiles, Visits, order_by_cells, points_of
 from .moments import make_moments, refusal
+from .packing import GONE, READ, Among, Block, packed_means
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
 
-#: Rows that are read at a time, where all are, and that are packed at a time.
-READ, PACKED = 2**14, 2**11
-
 #: Rows of a block with few columns, at most, and of a block where few are searched, at least.
 MOST_ROWS, FEWEST_ROWS = 1024, 16
-
-#: What stands for the square of a cluster that is gone: farther than anything, and no infinity to multiply.
-GONE = 1e30
-
-
-class Among(NamedTuple):
-    """Whom a search looks through: all clusters, or some of them."""
-
-    means: NDArray[Any]  # of all columns, in the number type of the search
-    columns: NDArray[np.int64]  # the clusters looked through, by slots
-    others: NDArray[Any]  # their means
-    weights: NDArray[np.float64]  # their weights
 
 
 class VectorsEngine(ListEngine):
@@ -60,6 +47,8 @@ class VectorsEngine(ListEngine):
         super().__init__(problem, n_jobs)
         self.stand_ins = np.arange(problem.n_objects)  # whom searches find, as long as they live
         self.columns = np.empty(0, np.int64)
+        self.cell_order: NDArray[np.int64] | None = None  # clusters in an order in which near ones come close together
+        self.tiles: Tiles | None = None  # of the columns in that order
         self.packed = 0
         self.radius_before = np.empty(0)
         self.record: Record | None = None  # where lists are kept for a run on other rows
@@ -159,7 +148,7 @@ class VectorsEngine(ListEngine):
         """Fill lists by float32 products; what they cannot prove by float64 products, then one by one."""
         self.searches += len(slots)
         self.unsure[slots] = True
-        self._pack()
+        self._pack(in_order=2 * len(slots) > self.n_clusters >= WORTH_ORDERING)
         worth = not push and is_worth(len(slots), self.n_clusters, self.problem.n_objects)
         self._search_columns(self._search_with_help(slots) if worth else slots, push)
         if self.record is not None and worth:
@@ -170,6 +159,8 @@ class VectorsEngine(ListEngine):
         """Fill lists by looking at all clusters."""
         self.radius_before = self.lists.radius[self.columns]
         self.radius_before[self.position[slots]] = -np.inf  # what is searched needs no push
+        if self.cell_order is not None:
+            slots = slots[np.argsort(self.position[slots])]
         for kind in (np.float32, np.float64):
             if not len(slots):
                 return
@@ -199,49 +190,68 @@ class VectorsEngine(ListEngine):
         self, slots: NDArray[np.int64], among: Among, push: bool, within: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[Any], Any]:
         """Fill the lists of some clusters; ``within``: only with what is nearer than that, as far as there is room."""
+        block = self._make_block(slots, among, push, within)
+        kind, weights = among.means.dtype.type, among.weights.astype(among.means.dtype)
+        with np.errstate(over="ignore"):  # too far for this number type is as good as infinite
+            radius = (self.radius_before / block.scale * (1 + 1e-6)).astype(kind) if push else np.empty(0, kind)
+        bound = np.repeat(block.limit[:, None], SEARCH_LENGTH + 1, axis=1)
+        place = np.full(bound.shape, -1, np.int32)
+        reached = np.zeros((len(slots) * (64 if push else 0) + 1, 2), np.int64)
+        while True:
+            visits = self._visits(block, among, bound, radius if push else None)
+            for some, first in visits:
+                products = times_transposed(block.left, among.others[some])
+                if not isinstance(some, slice):  # places tell nobody where it finds itself
+                    products[block.own[:, None] == some] = GONE
+                select_block(
+                    products, first, block.own, block.offset, block.weight, weights[some], block.by_size, bound, place,
+                    radius[some] if push else radius, push, reached,
+                )  # fmt: skip
+            if reached[-1, 0] < len(reached):
+                break
+            reached = np.zeros((int(reached[-1, 0]) + 2, 2), np.int64)
+            bound[:], place[:] = np.inf, -1
+        pairs = reached[: reached[-1, 0]]
+        place, pairs[:, 1] = visits.columns(place), visits.columns(pairs[:, 1])
+        if not block.by_size:
+            bound = (bound + block.offset[:, None]) * block.share[:, None]
+        failed, factor = np.zeros(len(slots), bool), self.problem.tie_factor
+        decide(self.space, self.lists, self.nodes, slots, among.columns, bound, place, block.scale, factor, failed)
+        return failed, pairs
+
+    def _make_block(
+        self, slots: NDArray[np.int64], among: Among, push: bool, within: NDArray[np.float64] | None
+    ) -> Block:
+        """Prepare some rows for products with columns."""
         space, kind, d = self.space, among.means.dtype.type, self.space.sums.shape[1]
         own = self.position[slots]
-        left = among.means[own]
+        rows = among.means[own]
         if among.columns is not self.columns:
             own = np.full(len(slots), -1)
-        extra = left[:, d].copy()
-        left *= kind(-2)
+        extra, left = rows[:, d], rows * kind(-2)
         left[:, d] = 1
         norm = np.sqrt(np.maximum(extra, 0)).astype(np.float64)
         error = product_error(norm, self.largest_norm, d, kind)
         offset = (extra.astype(np.float64) - error).astype(kind)
         weight, one = space.weight[slots].astype(kind), kind(self.weights[0])
         scale = space.scale * self.unit**2 * (1 - 16 * float(np.finfo(kind).eps))
-        weights = among.weights.astype(kind)
         by_size = space.by_size and (push or not self.equal_weights)  # equal weights do not change the order
         share = weight * one / (weight + one) if space.by_size and not by_size else np.ones(1, kind)
         limit = np.full(len(slots), np.inf) if within is None else within / (scale * share)
         if not by_size:
             limit = limit - offset + 1e-6 * np.abs(offset)
-        with np.errstate(over="ignore"):  # too far for this number type is as good as infinite
-            radius = (self.radius_before / scale * (1 + 1e-6)).astype(kind) if push else np.empty(0, kind)
+        with np.errstate(over="ignore"):
             limit = (limit + 1e-6 * np.abs(limit)).astype(kind)
-        bound = np.repeat(limit[:, None], SEARCH_LENGTH + 1, axis=1)
-        place = np.full(bound.shape, -1, np.int32)
-        reached = np.zeros((len(slots) * (64 if push else 0) + 1, 2), np.int64)
-        while True:
-            for start in range(0, len(among.columns), COLUMNS):
-                tile = slice(start, start + COLUMNS)
-                products = times_transposed(left, among.others[tile])
-                select_block(
-                    products, start, own, offset, weight, weights[tile], by_size, bound, place,
-                    radius[tile], push, reached,
-                )  # fmt: skip
-            if reached[-1, 0] < len(reached):
-                break
-            reached = np.zeros((int(reached[-1, 0]) + 2, 2), np.int64)
-            bound[:], place[:] = np.inf, -1
-        if not by_size:
-            bound = (bound + offset[:, None]) * share[:, None]
-        failed = np.zeros(len(slots), bool)
-        factor = self.problem.tie_factor
-        decide(space, self.lists, self.nodes, slots, among.columns, bound, place, scale, factor, failed)
-        return failed, reached[: reached[-1, 0]]
+        return Block(own, rows, left, offset, weight, by_size, share, scale, limit)
+
+    def _visits(self, block: Block, among: Among, bound: NDArray[Any], reach: NDArray[Any] | None) -> Visits:
+        """Tell which columns a block of rows looks at: all, or those near enough."""
+        n, tiles = len(among.columns), self.tiles
+        if tiles is None or not tiles.worth_it or among.others is not self.means:
+            return Visits(n, [slice(0, n)], COLUMNS)
+        points = points_of(block.rows, block.weight)
+        offset = 0 if block.by_size else block.offset
+        return Visits(n, tiles.needed(points, block.by_size, lambda: bound[:, -1] + offset, reach), COLUMNS)
 
     def _search_one_by_one(self, slots: NDArray[np.int64]) -> None:
         """Exact rows, for ties that fill a whole list and for data that products cannot resolve."""
@@ -312,15 +322,28 @@ class VectorsEngine(ListEngine):
 
     # --- the packed copy that products read ---
 
-    def _pack(self) -> None:
-        """Bring the float32 means up to date: rows of joined clusters, and all rows when a third is gone."""
+    def _pack(self, in_order: bool = False) -> None:
+        """Bring the float32 means up to date: rows of joined clusters, and all rows when a third is gone.
+
+        ``in_order``: put near rows close together, if that was not done before.
+        """
         done, self.packed = self.packed, int(self.work.counters[N_LINKS])
-        if self.n_clusters < 0.7 * len(self.columns) or not len(self.columns):
+        in_order = in_order and self.cell_order is None
+        if self.n_clusters < 0.7 * len(self.columns) or not len(self.columns) or in_order:
             self.columns = self.findable()
+            if self.cell_order is not None:
+                self.columns = self.cell_order = self.cell_order[self.nodes.node_of[self.cell_order] >= 0]
+            self.means = self._means(self.columns, np.float32)
+            if in_order:
+                order = order_by_cells(self.means[:, :-1], self.in_threads)
+                self.columns, self.means = self.columns[order], self.means[order]
+                self.cell_order = self.columns
             self.position = np.full(self.problem.n_objects, -1, np.int64)
             self.position[self.columns] = np.arange(len(self.columns))
-            self.means = self._means(self.columns, np.float32)
             self.weights = self.space.weight[self.columns]
+            useful = in_order or (self.tiles is not None and self.tiles.worth_it)
+            useful = useful and len(self.columns) >= WORTH_SKIPPING
+            self.tiles = Tiles(self.means, self.weights, GONE) if useful else None
         else:
             changed = np.unique(np.r_[self.work.taken.p[done : self.packed], self.work.taken.q[done : self.packed]])
             changed = changed[self.position[changed] >= 0]
@@ -330,26 +353,14 @@ class VectorsEngine(ListEngine):
             kept = changed[~gone]
             self.means[self.position[kept]] = self._means(kept, np.float32)
             self.weights[self.position[kept]] = self.space.weight[kept]
+            if self.tiles is not None:
+                self.tiles.moved(self.position[kept])
         self.equal_weights = bool((self.weights == self.weights[0]).all())
         extra = self.means[:, -1]
         self.largest_norm = float(np.sqrt(extra[extra < GONE].max(initial=0)))
 
     def _means(self, slots: NDArray[np.int64], kind: Any) -> NDArray[Any]:
-        """Return the representatives of clusters and, in one more column, their squares plus the spread inside."""
-        space, unit = self.space, self.unit
-        packed = np.empty((len(slots), space.sums.shape[1] + 1), kind)
-
-        def pack(start: int) -> None:
-            some = slots[start : start + PACKED]
-            weight = space.weight[some]
-            means = space.sums[some] / (weight[:, None] * unit)
-            extra = np.einsum("ij,ij->i", means, means)
-            if space.with_spread:
-                extra += space.spread[some] / (weight * unit) ** 2
-            packed[start : start + PACKED, :-1], packed[start : start + PACKED, -1] = means, extra
-
-        self.in_threads(pack, range(0, len(slots), PACKED))
-        return packed
+        return packed_means(self.space, slots, self.unit, kind, self.in_threads)
 
     def means64(self) -> NDArray[np.float64]:
         """Return the packed means in float64."""

@@ -1,0 +1,117 @@
+"""Columns in an order of cells: what is far is left out, and no tree changes by a bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reliac
+from problems import blobs, lattice
+from references import cluster_squares
+from reliac.engines.vectors import cells, engine
+
+
+@pytest.fixture
+def ordered(monkeypatch):
+    """Call a function while few rows are ordered already; the tiles that were made and columns chosen are told."""
+    told = {"tiles": [], "chosen": 0}
+
+    class Tiles(cells.Tiles):
+        def __init__(self, *args):
+            super().__init__(*args)
+            told["tiles"].append(self)
+
+        def _choose(self, *args):
+            runs = super()._choose(*args)
+            told["chosen"] += sum(not isinstance(run, slice) for run in runs)
+            return runs
+
+    def call(function):
+        with monkeypatch.context() as patch:
+            for name, value in {"TILE": 8, "FIRST_TILES": 4, "ROWS_OF_CELL": 16, "BLOCKS_TO_TRY": 10**9}.items():
+                patch.setattr(cells, name, value)
+            for name, value in {"WORTH_ORDERING": 100, "WORTH_SKIPPING": 24, "ROWS": 16, "Tiles": Tiles}.items():
+                patch.setattr(engine, name, value)
+            return function()
+
+    call.told = told
+    return call
+
+
+def clusters_and_noise(seed, n=700, d=16):
+    """Tight clusters far apart, and a tenth of noise between them."""
+    rng = np.random.default_rng(seed)
+    spread = rng.uniform(0.1, 2, 12)
+    which, noise = rng.integers(0, 12, n), rng.random(n) < 0.1
+    X = rng.normal(scale=30, size=(12, d))[which] + rng.normal(size=(n, d)) * spread[which, None]
+    X[noise] = rng.uniform(-60, 60, (noise.sum(), d))
+    return X
+
+
+DATA = {
+    "clusters and noise": clusters_and_noise(0),
+    "far from the origin": clusters_and_noise(1) + 1e6,
+    "ties": lattice(2, n=400, d=3, side=7),
+    "ties, far apart": np.r_[lattice(3, n=200, d=4, side=3), lattice(4, n=200, d=4, side=3) + 1000],
+    "no clusters": np.random.default_rng(5).normal(size=(400, 8)),
+    "float32": blobs(6, n=500, d=4).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("criterion", ["ward", "average", "centroid", "median"])
+@pytest.mark.parametrize("options", [{}, {"alpha": 0.28}, {"alpha": 0.0}, {"tie_tolerance": 0.1}, {"n_clusters": 9}])
+def test_no_bit_of_a_tree_changes(ordered, data, criterion, options):
+    def run():
+        return cluster_squares(DATA[data], criterion, engine="vectors", n_jobs=1, **options)
+
+    plain, tree = run(), ordered(run)
+    assert ordered.told["tiles"]
+    assert np.array_equal(tree.links, plain.links)
+
+
+@pytest.mark.parametrize("criterion", ["ward", "average", "centroid"])
+def test_weights_and_cosine_change_nothing_either(ordered, criterion):
+    X, weights = DATA["clusters and noise"], np.random.default_rng(1).uniform(0.5, 9, 700)
+    cases = [{"metric": "sqeuclidean", "weights": weights}]
+    cases += [{"metric": "cosine"}] if criterion == "average" else []
+    for options in cases:
+
+        def run(options=options):
+            return reliac.cluster(X, criterion, engine="vectors", n_jobs=2, **options)
+
+        assert np.array_equal(run().links, ordered(run).links)
+
+
+def test_far_tiles_are_left_out_and_columns_of_wide_ones_chosen(ordered):
+    ordered(lambda: cluster_squares(DATA["clusters and noise"], "ward", engine="vectors", n_jobs=1))
+    first = ordered.told["tiles"][0]
+    assert first.looked_at < 0.5 * first.possible
+    assert ordered.told["chosen"] > 0
+
+
+def test_where_little_can_be_left_out_it_is_given_up(ordered, monkeypatch):
+    monkeypatch.setattr(
+        cells.Tiles, "worth_it", property(lambda self: self.looked_at < 0.9 * self.possible or self.blocks < 4)
+    )
+    ordered(lambda: cluster_squares(DATA["no clusters"], "ward", engine="vectors", n_jobs=1))
+    assert [tiles.blocks for tiles in ordered.told["tiles"]] == [4]
+
+
+@pytest.mark.parametrize("by_size", [False, True])
+@pytest.mark.parametrize("shift", [0.0, 0.9])
+def test_nothing_in_a_ball_is_nearer_than_the_least_distance(by_size, shift):
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        width = 10.0 ** -rng.integers(0, 5)
+        means = (rng.normal(size=(80, 5)) * width + rng.normal(size=(80, 5))[rng.integers(0, 4, 80)] * 0.1 + shift) / 4
+        spread, weights = rng.random(80) * width, rng.integers(1, 9, 80).astype(float)
+        packed = np.column_stack((means, (means**2).sum(1) + spread)).astype(np.float32)
+        tiles = cells.Tiles(packed, weights, 1e30)
+        least = cells.least_distances(tiles.balls, tiles.points, by_size, tiles.longest)
+        true = ((means[:, None] - means) ** 2).sum(2) + spread + spread[:, None]
+        if by_size:
+            true *= weights * weights[:, None] / (weights + weights[:, None])
+        np.fill_diagonal(true, np.inf)
+        assert (least[0] <= true.min(1)).all()
+        assert least.max() >= 0
