@@ -25,7 +25,7 @@ import reliac
 from reliac.engines.sql import home
 
 #: Copies of the graph, with other distances, that make the large one.
-COPIES = 5
+COPIES = 6
 
 
 def neighbour_graph(n: int, k: int = 15) -> tuple[Any, Any, Any]:
@@ -91,7 +91,7 @@ def duckdb_rows(edges: tuple[Any, Any, Any], folder: Path, times: int) -> list[l
 
 
 def limit_rows(edges: tuple[Any, Any, Any], folder: Path) -> list[list[str]]:
-    """Five times as many edges, with 2 GB and without a limit; nothing is finished in memory."""
+    """Six times as many edges, with 2 GB and without a limit; nothing is finished in memory."""
     import duckdb
 
     p, q, d = edges

@@ -21,7 +21,7 @@ import pytest
 
 import reliac
 from graphs import random_edges
-from reliac.engines.sql import connections, home
+from reliac.engines.sql import connections, home, levels
 
 pytest.importorskip("pyarrow")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -147,6 +147,18 @@ def test_a_frame_of_spark_stays_there_whatever_its_columns_are_called(
     assert found["object"].to_pylist() == whole.object_names.tolist()
     assert found["cluster"].to_pylist() == whole.labels().tolist()
     assert np.array_equal(table.to_tree().links, whole.links)
+
+
+def test_groups_too_large_to_be_fetched_are_found_there(
+    session: Any, tmp_path: Path, all_there: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(levels, "FEW_EDGES", 0)
+    monkeypatch.setattr(levels, "FEW_TIES", 0)
+    edges, options = random_edges(N, 60, 4, 1), OPTIONS | {"max_level": 1}
+    whole = reliac.cluster_edges(edges, "average", engine="graph", **options)
+    assert np.bincount(whole.labels()).max() > 3  # it takes more than one round
+    tree = reliac.cluster_edges(edges, "average", connection=session, checkpoint=tmp_path / "run", **options)
+    assert np.array_equal(tree.links, whole.links)
 
 
 def test_the_example_finishes_in_memory_what_fits(session: Any, tmp_path: Path) -> None:

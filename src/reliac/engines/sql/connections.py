@@ -56,8 +56,7 @@ class DuckDB:
         size, unit = limit.split()
         self.limit = float(size) * 2.0 ** {"KiB": 10, "MiB": 20, "GiB": 30}.get(unit, 40)
         place = str(path or ":memory:").replace("'", "''")
-        self.sql.execute(f"ATTACH '{place}' AS {self.database}")
-        self.sql.execute(f"USE {self.database}")
+        self.sql.execute(f"ATTACH '{place}' AS {self.database}; USE {self.database}")
         self.sql.execute("CREATE TABLE IF NOT EXISTS state (text VARCHAR)")
         row = self.value("SELECT text FROM state")
         self.state: State = json.loads(row[0]) if row else {}
@@ -66,6 +65,8 @@ class DuckDB:
     def make(self, name: str, query: str) -> None:
         """Make a table for this level: a temporary one."""
         self.sql.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+
+    remake = make  # a table that is made from itself, again and again
 
     def show(self, name: str, query: str) -> None:
         """Give a query a name, to be computed where it is read: a temporary view."""
@@ -148,6 +149,10 @@ class Spark:
         self.made.append(self.frame(query).persist())
         self.made[-1].createOrReplaceTempView(name)
 
+    def remake(self, name: str, query: str) -> None:
+        """A new folder: a view would have the statements of all times before in it, twice as many every time."""
+        self.copy(name, self.frame(query))
+
     def keep(self, name: str, query: str) -> None:
         """A new folder; the one before stays until the level is done."""
         self.tables[name] = self.copy(name, self.frame(query))
@@ -191,12 +196,10 @@ class Spark:
         """Write the mark, and remove folders that it does not name: of levels that are over, or half-written ones."""
         write_atomically(self.place / "state.json", json.dumps(state | {"tables": self.tables}))
         self.state = dict(state)
-        for frame in self.made:
-            frame.unpersist()
-        self.made.clear()
-        valid = {folder for folders in self.tables.values() for folder in folders}
+        while self.made:
+            self.made.pop().unpersist()
         for path in self.place.glob(f"*{ENDING}"):
-            if path.name not in valid:
+            if not any(path.name in folders for folders in self.tables.values()):
                 shutil.rmtree(path, ignore_errors=True)
 
     def close(self, remove: bool) -> None:

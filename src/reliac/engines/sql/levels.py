@@ -75,9 +75,9 @@ class Run:
         form, tables = self.form, self.tables
         if form.criterion.equal_parts or self.n_edges <= FEW_EDGES:  # equal parts: their factors are computed here
             return self._group_here(links, "moved", "taken", most)
-        tables.make("taken", links)
+        tables.remake("taken", links)
         tables.make("crowded", sql.CROWDED)
-        tables.make("tied", sql.links_of(crowded=True))
+        tables.remake("tied", sql.links_of(crowded=True))
         tables.make("pairs", sql.links_of(crowded=False))
         ties, count = tables.value(sql.TIES)
         if ties <= FEW_TIES:
@@ -123,9 +123,9 @@ def connect(tables: Tables) -> None:
         tables.make("hooks", sql.HOOKS)
         if not tables.value("SELECT count(*) FROM hooks")[0]:
             break
-        tables.make("tree", f"SELECT p, q FROM tree UNION ALL {sql.JOINING}")
-        tables.make("heads", sql.HEADS)
+        tables.remake("tree", f"SELECT p, q FROM tree UNION ALL {sql.JOINING}")
+        tables.remake("heads", sql.HEADS)
         while tables.value(sql.ON_THE_WAY)[0]:
-            tables.make("heads", sql.FARTHER)
-        tables.make("groups", sql.NEXT_GROUPS)
+            tables.remake("heads", sql.FARTHER)
+        tables.remake("groups", sql.NEXT_GROUPS)
     tables.make("groups", sql.FIRST_OF_GROUPS)
