@@ -93,8 +93,8 @@ def test_where_levels_are_thin_the_cpu_goes_on_with_the_same_lists(monkeypatch, 
 
     for thin in (1, 5, 20, 60):
         monkeypatch.setattr(levels, "THIN_LINKS", thin)
-        assert same_links(DATA[name], "ward", metric="sqeuclidean")
-        assert same_links(DATA[name], "average", metric="sqeuclidean")
+        for criterion in ("ward", "average", "centroid"):
+            assert same_links(DATA[name], criterion, metric="sqeuclidean")
 
 
 def test_rows_are_ordered_by_cells_and_links_do_not_notice(all_on_device, monkeypatch):
@@ -331,9 +331,48 @@ def test_the_kernels_give_the_same_links_where_triton_interprets_them():
         X = np.random.default_rng(0).normal(size=(130, 5))
         found, expected = (reliac.cluster(X, engine=name, max_level=1).links for name in ("gpu", "vectors"))
         assert np.array_equal(found, expected)
+        for criterion, metric in (("ward", "euclidean"), ("average", "cosine"), ("centroid", "sqeuclidean")):
+            some = X[:40]
+            found, expected = (
+                reliac.cluster(some, criterion, metric=metric, engine=name).links for name in ("gpu", "vectors")
+            )
+            assert np.array_equal(found, expected), criterion
     """
     environment = {**os.environ, "TRITON_INTERPRET": "1", "RELIAC_DEVICE": "cpu"}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+# --- lists and tiles ---
+
+
+def test_the_smallest_numbers_of_long_rows_are_those_that_sorting_gives():
+    import torch
+
+    from reliac.engines.gpu.listing import GROUP, smallest
+
+    rng = np.random.default_rng(3)
+    for n in (1, 30, GROUP, 4 * 5 * GROUP, 4 * 5 * GROUP + 1, 40 * GROUP + 77):
+        values = torch.from_numpy(rng.integers(0, 1000, (7, n)) / 7.0)
+        values[0] = torch.inf
+        count = min(5, n)
+        best, places = smallest(values, count)
+        assert torch.equal(best, values.sort(1).values[:, :count])
+        assert torch.equal(values.gather(1, places), best)
+        assert all(len(set(row.tolist())) == count for row in places)
+
+
+def test_tiles_are_looked_for_as_long_as_enough_of_them_were_left_out_in_all():
+    from reliac.engines.gpu.columns import ENOUGH, Skipping
+
+    skipping = Skipping()
+    skipping.note(ENOUGH - 1, ENOUGH - 1)
+    assert skipping.worth_it, "too little was looked at to tell"
+    skipping.note(1, 1)
+    assert not skipping.worth_it
+    skipping = Skipping()
+    skipping.note(ENOUGH, 4 * ENOUGH)
+    skipping.note(ENOUGH, ENOUGH)  # noise, which needs everything, comes last
+    assert skipping.worth_it

@@ -119,7 +119,7 @@ def test_kernels_bound_what_is_outside_as_plain_torch_does():
 
 IN_INTERPRETER = """
 import numpy as np, torch
-from reliac.engines.gpu.columns import Columns, make_frame
+from reliac.engines.gpu.columns import Columns, Skipping, make_frame
 from reliac.engines.gpu.plain import PlainSearch
 from reliac.engines.gpu.points import place_points
 from reliac.engines.gpu.sift import SiftSearch
@@ -137,7 +137,8 @@ nearest = gaps.amin(1)
 least = torch.full((4,), np.inf, dtype=torch.float64).scatter_reduce(0, group, nearest, "amin")[group]
 for limit in (torch.full((460,), np.inf), (least * 1.01).float()):
     for kind in (SiftSearch, PlainSearch):
-        low = kind(columns).outside(everyone, group, limit).double()
+        search = kind(columns, Skipping()) if kind is SiftSearch else kind(columns)
+        low = search.outside(everyone, group, limit).double()
         known = nearest if kind is PlainSearch else torch.minimum(nearest, limit.double())
         assert (low <= nearest).all() and (low >= 0.99 * known).all(), kind
 """

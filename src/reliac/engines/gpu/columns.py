@@ -78,6 +78,26 @@ class Columns:
         return len(self.rows)
 
 
+#: Skipping is given up where more than this share of the tiles is needed all the same, after so many were looked at.
+USELESS, ENOUGH = 0.9, 2**23
+
+
+class Skipping:
+    """Whether to look for tiles of columns that are too far: what the searches of a run have found so far."""
+
+    def __init__(self) -> None:
+        self.needed = self.looked_at = 0
+
+    def note(self, needed: int, looked_at: int) -> None:
+        """Note that so many tiles were looked at, and how many of them are needed."""
+        self.needed, self.looked_at = self.needed + needed, self.looked_at + looked_at
+
+    @property
+    def worth_it(self) -> bool:
+        """Whether enough is left out; rows of noise, which need everything, are weighed against all others."""
+        return self.looked_at < ENOUGH or self.needed < USELESS * self.looked_at
+
+
 class Candidates(NamedTuple):
     """What a search found for m rows."""
 

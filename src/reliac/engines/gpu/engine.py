@@ -3,7 +3,7 @@
 A run begins on the device: lists and levels are there (``levels.py``), and the host hears of links only. Where levels
 become thin, or something rare comes up, lists and clusters are handed over, and the lists on the CPU go on with them;
 from then on the device searches for them where that is worth asking. Runs that cannot begin on the device (alpha below
-1, weights, centroid and median, rows that repeat often, a run that goes on) have their levels on the CPU throughout.
+1, weights, median, rows that repeat often, a run that goes on) have their levels on the CPU throughout.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from ..repeats import ROWS_LOOKED_AT, find_twins
 from ..vectors.blocks import push_all
 from ..vectors.engine import VectorsEngine
 from ..vectors.spatial import SpatialEngine
-from .columns import Frame, make_frame
+from .columns import Frame, Skipping, make_frame
 from .device import no_room, the_device, to_device, to_host, why_not, worth_starting
 from .failures import on_device
 from .levels import RULES, DeviceLevels
+from .listing import DeviceLists
 from .moments import DeviceMoments, fresh_moments, kind_of_moments, mirror_of, order_by_cells
-from .search import DeviceLists, Search
+from .search import Search
 
 #: Squared differences of one search in the midst of a run from which the device is asked; and of one whose clusters are
 #: entered into the lists of others, which takes the CPU longer.
@@ -56,7 +57,7 @@ class GpuEngine(VectorsEngine):
         self.mirrored = 0  # links whose joins the device knows
         self.by_cells: Any = None  # slots on the device, near ones close together
         self.frame: Frame | None = None
-        self.skip = self.handed_over = False
+        self.skipping, self.handed_over = Skipping(), False
 
     def _make_space(self) -> None:
         """Wait: where the device begins, the host needs no moments."""
@@ -161,7 +162,7 @@ class GpuEngine(VectorsEngine):
         self.lists.best[alive] = self.lists.distances[self.lists.start[alive]]
         counters[N_ALIVE], counters[N_NODES] = len(alive), levels.n_nodes
         self.searches += levels.searched
-        self.by_cells, self.frame, self.skip = levels.alive, levels.frame, levels.skip
+        self.by_cells, self.frame, self.skipping = levels.alive, levels.frame, levels.skipping
         self.stand_ins, self.handed_over = alive, True
         self._choose_unit()
 
@@ -200,7 +201,6 @@ class GpuEngine(VectorsEngine):
             self.done_with(at)
 
         left = to_host(search.lists(rows, keep))
-        self.skip = search.skip
         if len(left):
             self._pack()
             self._search_one_by_one(left)
@@ -223,12 +223,12 @@ class GpuEngine(VectorsEngine):
             everyone = to_device(self.alive, self.device)
             means = (self.moments.sums / self.moments.weight[:, None]).float()
             self.by_cells = everyone[order_by_cells(means[everyone])]
-            self.frame, self.skip = make_frame(self.moments, everyone), True
+            self.frame = make_frame(self.moments, everyone)
         findable = np.zeros(len(node_of), bool)
         findable[self.findable()] = True
         living = self.by_cells[to_device(findable, self.device)[self.by_cells]]
         assert self.frame is not None
-        return Search(self.moments, living, self.frame, self.problem.tie_factor, self.skip)
+        return Search(self.moments, living, self.frame, self.problem.tie_factor, self.skipping)
 
     def _fill(
         self,

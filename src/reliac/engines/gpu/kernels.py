@@ -22,59 +22,123 @@ CLASSES, CLASSES_OF_SAMPLE = 16, 32
 # --- exact distances ---
 
 
+@triton.jit
+def _numerator(sums, weight, p, q, width, IN_ORDER: tl.constexpr):
+    """Return sum_k (w_q s_pk - w_p s_qk)^2 of pairs: column after column, or as four sums, as the CPU adds it up."""
+    wp = tl.load(weight + p)
+    wq = tl.load(weight + q)
+    if IN_ORDER:
+        total = wp * 0.0
+        for k in range(width):
+            gap = wq * tl.load(sums + p * width + k) - wp * tl.load(sums + q * width + k)
+            total = total + gap * gap
+    else:
+        four = tl.zeros((p.shape[0], 4), tl.float64)
+        for first in range(0, width, 4):
+            k = first + tl.arange(0, 4)
+            a = tl.load(sums + p[:, None] * width + k[None, :])
+            b = tl.load(sums + q[:, None] * width + k[None, :])
+            gap = wq[:, None] * a - wp[:, None] * b
+            four = four + gap * gap
+        even, odd = tl.split(tl.reshape(four, (p.shape[0], 2, 2)))
+        low, high = tl.split(even + odd)
+        total = low + high
+    return total
+
+
+@triton.jit
+def _distance(
+    sums, weight, row, spread, p, q, width, scale, IN_ORDER: tl.constexpr, SPREAD: tl.constexpr, BY_SIZE: tl.constexpr
+):  # fmt: skip
+    """Return the distances of pairs of clusters, as :func:`reliac.engines.vectors.moments` has them."""
+    wp = tl.load(weight + p)
+    wq = tl.load(weight + q)
+    total = _numerator(sums, weight, p, q, width, IN_ORDER)
+    if SPREAD:
+        total = total + (wq * wq * tl.load(spread + p) + wp * wp * tl.load(spread + q))
+    product = wp * wq
+    found = scale * (total / (product * (wp + wq) if BY_SIZE else product * product))
+    return tl.where(tl.load(row + p) == tl.load(row + q), 0.0, found)
+
+
 @triton.jit(do_not_specialize=["m", "width"])
-def _numerators(sums, weight, left, right, out, m, width, PAIRS: tl.constexpr):
+def _of_pairs(
+    sums, weight, row, spread, left, right, out, m, width, scale,
+    IN_ORDER: tl.constexpr, SPREAD: tl.constexpr, BY_SIZE: tl.constexpr, WHOLE: tl.constexpr, PAIRS: tl.constexpr,
+):  # fmt: skip
+    """Write the distances of pairs; their numerators only, if not WHOLE."""
     at = tl.program_id(0).to(tl.int64) * PAIRS + tl.arange(0, PAIRS)
     there = at < m
     p = tl.load(left + at, mask=there, other=0)
     q = tl.load(right + at, mask=there, other=0)
-    wp = tl.load(weight + p)
-    wq = tl.load(weight + q)
-    four = tl.zeros((PAIRS, 4), tl.float64)
-    for first in range(0, width, 4):
-        k = first + tl.arange(0, 4)
-        a = tl.load(sums + p[:, None] * width + k[None, :])
-        b = tl.load(sums + q[:, None] * width + k[None, :])
-        gap = wq[:, None] * a - wp[:, None] * b
-        four = four + gap * gap
-    even, odd = tl.split(tl.reshape(four, (PAIRS, 2, 2)))
-    low, high = tl.split(even + odd)
-    tl.store(out + at, low + high, mask=there)
+    if WHOLE:
+        found = _distance(sums, weight, row, spread, p, q, width, scale, IN_ORDER, SPREAD, BY_SIZE)
+    else:
+        found = _numerator(sums, weight, p, q, width, IN_ORDER)
+    tl.store(out + at, found, mask=there)
 
 
-@triton.jit(do_not_specialize=["m", "width"])
-def _sums_across(sums, weight, left, right, out, m, width, PAIRS: tl.constexpr):
-    at = tl.program_id(0).to(tl.int64) * PAIRS + tl.arange(0, PAIRS)
-    there = at < m
-    p = tl.load(left + at, mask=there, other=0)
-    q = tl.load(right + at, mask=there, other=0)
-    wp = tl.load(weight + p)
-    wq = tl.load(weight + q)
-    total = tl.zeros((PAIRS,), tl.float64)
-    for k in range(width):
-        gap = wq * tl.load(sums + p * width + k) - wp * tl.load(sums + q * width + k)
-        total = total + gap * gap
-    tl.store(out + at, total, mask=there)
+def of_pairs(moments: Any, p: Any, q: Any, whole: bool) -> Any:
+    """Return distances of pairs; if not ``whole``, numerators added up column after column, as joins need them.
 
-
-def _of_pairs(kernel: Any, sums: Any, weight: Any, p: Any, q: Any) -> Any:
-    out = torch.empty(len(p), dtype=torch.float64, device=sums.device)
+    No operations are fused: the CPU's bits.
+    """
+    out = torch.empty(len(p), dtype=torch.float64, device=moments.device)
     if len(p):
-        kernel[(triton.cdiv(len(p), 128),)](
-            sums, weight, p.contiguous(), q.contiguous(), out, len(p), sums.shape[1],
-            PAIRS=128, num_warps=4, enable_fp_fusion=False,
+        _of_pairs[(triton.cdiv(len(p), 128),)](
+            moments.sums, moments.weight, moments.row, moments.spread, p.contiguous(), q.contiguous(), out, len(p),
+            moments.sums.shape[1], moments.scale, IN_ORDER=moments.in_order or not whole, SPREAD=moments.with_spread,
+            BY_SIZE=moments.by_size, WHOLE=whole, PAIRS=128, num_warps=4, enable_fp_fusion=False,
         )  # fmt: skip
     return out
 
 
-def numerators(sums: Any, weight: Any, p: Any, q: Any) -> Any:
-    """Return sum_k (w_q s_pk - w_p s_qk)^2 of pairs, added up as four sums; no fused operations: the CPU's bits."""
-    return _of_pairs(_numerators, sums, weight, p, q)
+@triton.jit(do_not_specialize=["given", "width"])
+def _list_nearest(
+    sums, weight, row, spread, rows, slots, radius, out_slots, out_distances, out_radius, given, width, scale,
+    IN_ORDER: tl.constexpr, SPREAD: tl.constexpr, BY_SIZE: tl.constexpr,
+    LENGTH: tl.constexpr, CUT: tl.constexpr, PLACES: tl.constexpr,
+):  # fmt: skip
+    """Make one list: measure its candidates, each once, and put each at the place that the number of nearer ones is."""
+    i = tl.program_id(0).to(tl.int64)
+    me = tl.load(rows + i)
+    limit = tl.load(radius + i)
+    at = tl.arange(0, PLACES)
+    q = tl.load(slots + i * given + at, mask=at < given, other=-1).to(tl.int64)
+    earlier = at[None, :] < at[:, None]
+    twice = tl.max(((q[:, None] == q[None, :]) & earlier).to(tl.int32), axis=1)
+    there = (q >= 0) & (q != me) & (twice == 0)
+    p = me + tl.zeros((PLACES,), tl.int64)
+    distance = _distance(
+        sums, weight, row, spread, p, tl.where(there, q, me), width, scale, IN_ORDER, SPREAD, BY_SIZE
+    )  # fmt: skip
+    distance = tl.where(there & (distance < limit), distance, float("inf"))
+    mine, theirs = distance[:, None], distance[None, :]
+    place = tl.sum(((theirs < mine) | ((theirs == mine) & earlier)).to(tl.int32), axis=1)
+    count = tl.sum((distance < float("inf")).to(tl.int32), axis=0)
+    cut = tl.min(tl.where(place == CUT, distance, float("inf")), axis=0)
+    limit = tl.where(count > LENGTH, cut, limit)
+    distance = tl.where(distance < limit, distance, float("inf"))
+    kept = place < LENGTH
+    tl.store(out_slots + i * LENGTH + place, tl.where(distance < float("inf"), q, -1), mask=kept)
+    tl.store(out_distances + i * LENGTH + place, distance, mask=kept)
+    tl.store(out_radius + i, limit)
 
 
-def sums_across(sums: Any, weight: Any, p: Any, q: Any) -> Any:
-    """Return the same sum of squares, column after column."""
-    return _of_pairs(_sums_across, sums, weight, p, q)
+def list_nearest(moments: Any, rows: Any, slots: Any, radius: Any, length: int, cut: int) -> tuple[Any, Any, Any]:
+    """Return the lists of rows: slots (m, length), distances (m, length) and radii (m,)."""
+    (m, given), device = slots.shape, moments.device
+    out = torch.empty(m, length, dtype=torch.int64, device=device)
+    distances = torch.empty(m, length, dtype=torch.float64, device=device)
+    limits = torch.empty(m, dtype=torch.float64, device=device)
+    if m:
+        _list_nearest[(m,)](
+            moments.sums, moments.weight, moments.row, moments.spread, rows.contiguous(), slots.contiguous(),
+            radius.contiguous(), out, distances, limits, given, moments.sums.shape[1], moments.scale,
+            IN_ORDER=moments.in_order, SPREAD=moments.with_spread, BY_SIZE=moments.by_size,
+            LENGTH=length, CUT=cut, PLACES=max(32, triton.next_power_of_2(given)), num_warps=2, enable_fp_fusion=False,
+        )  # fmt: skip
+    return out, distances, limits
 
 
 # --- products that select ---

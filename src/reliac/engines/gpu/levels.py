@@ -15,18 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.links import Links
-from ..compiled.rules import RADIUS_MEAN, RADIUS_WARD, Rules
+from ..compiled.rules import RADIUS_MEAN, RADIUS_NONE, RADIUS_WARD, Rules
 from ..lists.engine import SEARCH_LENGTH
 from ..lists.entries import LIST_LENGTH
 from ..lists.levels import ROUNDING
-from .columns import make_frame
+from .columns import Skipping, make_frame
 from .device import to_device, to_host, torch
+from .listing import DeviceLists, make_lists
 from .moments import DeviceMoments
-from .search import DeviceLists, Search, nearest_inside
+from .search import Search
 from .ties import settle_links
 
 #: Radius rules that the device knows.
-RULES = (RADIUS_MEAN, RADIUS_WARD)
+RULES = (RADIUS_NONE, RADIUS_MEAN, RADIUS_WARD)
 
 #: Levels with fewer links, where fewer clusters are left, are thin: the CPU is quicker.
 THIN_LINKS, FEW_CLUSTERS = 64, 20_000
@@ -50,7 +51,7 @@ class DeviceLevels:
         self.radius = torch().zeros(n, dtype=torch().float64, device=self.device)
         self.frame = make_frame(moments, self.alive)
         self.objects = to_host(object_of)
-        self.n_nodes, self.level, self.skip = n, 0, True
+        self.n_nodes, self.level, self.skipping = n, 0, Skipping()
         self.searched = 0  # rows searched, in all
 
     def parents(self) -> Any:
@@ -64,15 +65,13 @@ class DeviceLevels:
     def search(self, rows: Any, tell: Callable[[Any], None] = lambda rows: None) -> bool:
         """Search clusters whose lists prove nothing; tell whether all are proven now."""
         self.searched += len(rows)
-        search = Search(self.moments, self.alive, self.frame, self.rules.tie_factor, self.skip)
+        search = Search(self.moments, self.alive, self.frame, self.rules.tie_factor, self.skipping)
 
         def keep(some: Any, lists: DeviceLists) -> None:
             self._keep(some, lists)
             tell(some)
 
-        left = search.lists(rows, keep)
-        self.skip = search.skip
-        return not len(left)
+        return not len(search.lists(rows, keep))
 
     def _keep(self, rows: Any, lists: DeviceLists) -> None:
         entries = torch().where(lists.slots >= 0, self.node_of[lists.slots.clamp(min=0)], -1)
@@ -114,15 +113,28 @@ class DeviceLevels:
             radius = torch().minimum(near, total - distance) - ROUNDING * total
         return torch().where(torch().isinf(total), torch().maximum(rp, rq), radius)
 
-    def join_pairs(self, p: Any, q: Any) -> None:
-        """Join q to p, pair by pair; the lists of the new clusters are the unions of their parts' lists."""
+    def join_pairs(self, p: Any, q: Any) -> Any:
+        """Join q to p, pair by pair; return the slots of those that must be searched.
+
+        Where a radius follows from those of the parts, lists are the unions of their parts' lists.
+        """
         if not len(p):
-            return
+            return p
+        if self.rules.radius_rule == RADIUS_NONE:
+            self.moments.join(p, q)
+            self._rename(p, q, p)
+            self._forget(p)
+            return p
         radius = self.joined_radius(p, q)
         entries = torch().cat((self.entries[p], self.entries[q]), 1)
         self.moments.join(p, q)
         self._rename(p, q, p)
         self.follow(p, entries, radius)
+        return p[:0]
+
+    def _forget(self, rows: Any) -> None:
+        """Empty the lists of clusters that must be searched."""
+        self.entries[rows], self.distances[rows], self.radius[rows] = -1, torch().inf, 0.0
 
     def join_groups(self, groups: list[NDArray[np.int64]]) -> Any:
         """Join groups of three and more, part after part; return their slots, which must be searched."""
@@ -135,7 +147,7 @@ class DeviceLevels:
             self._rename(
                 heads, gone, self._slots(np.concatenate([parts[:1].repeat(len(parts) - 1) for parts in groups]))
             )
-            self.entries[heads], self.distances[heads], self.radius[heads] = -1, torch().inf, 0.0
+            self._forget(heads)
         return heads
 
     def _slots(self, slots: Any) -> Any:
@@ -153,35 +165,28 @@ class DeviceLevels:
     def follow(self, rows: Any, entries: Any, radius: Any) -> None:
         """Make lists from entries (m, k): follow them to where they live, each once, and measure them."""
         home = torch().where(entries >= 0, self.head[self.slot_of[entries.clamp(min=0)].long()], -1)
-        home = torch().where(home == rows[:, None], -1, home).sort(1, descending=True).values
-        home[:, 1:] = torch().where(home[:, 1:] == home[:, :-1], -1, home[:, 1:])
-        home = home.long()
-        distances = torch().where(home >= 0, self.moments.table(rows, home), torch().inf)
-        if distances.shape[1] > SEARCH_LENGTH:
-            inside = torch().where(distances < radius[:, None], distances, torch().inf)
-            nearest, order = inside.topk(LIST_LENGTH + 1, dim=1, largest=False, sorted=True)
-            radius = torch().minimum(radius, nearest[:, LIST_LENGTH])
-            home, distances = home.gather(1, order[:, :LIST_LENGTH]), nearest[:, :LIST_LENGTH]
-        self._keep(rows, nearest_inside(home, distances, radius))
+        self._keep(rows, make_lists(self.moments, rows, home, radius))
 
     def push(self, new: Any) -> Any:
         """Enter new clusters, which may come nearer than their parts, into the lists they belong to; return whose."""
         if not len(new):
             return new
-        search = Search(self.moments, self.alive, self.frame, self.rules.tie_factor)
+        search = Search(self.moments, self.alive, self.frame, self.rules.tie_factor, self.skipping)
         cluster, row = search.reached(new, self.radius)
         distance = self.moments.distances(row, cluster)
-        near = distance < self.radius[row]
-        row, order = row[near].sort()
-        cluster, distance = cluster[near][order], distance[near][order]
-        if not len(row):
-            return row
-        rows, at, count = row.unique_consecutive(return_inverse=True, return_counts=True)
-        rank = torch().arange(len(row), device=self.device) - (count.cumsum(0) - count)[at]
-        pad, more = torch().nn.functional.pad, int(count.max())
+        near = (distance < self.radius[row]).nonzero()[:, 0]
+        near = near[distance[near].sort().indices]
+        near = near[row[near].sort(stable=True).indices]
+        if not len(near):
+            return near
+        rows, at, count = row[near].unique_consecutive(return_inverse=True, return_counts=True)
+        rank = torch().arange(len(near), device=self.device) - (count.cumsum(0) - count)[at]
+        some = rank <= SEARCH_LENGTH  # no list keeps more
+        near, at, rank = near[some], at[some], SEARCH_LENGTH + rank[some]
+        pad, more = torch().nn.functional.pad, int(rank.max()) + 1 - SEARCH_LENGTH
         distances = pad(self.distances[rows], (0, more), value=torch().inf)
         entries = pad(self.entries[rows], (0, more), value=-1)
-        distances[at, SEARCH_LENGTH + rank], entries[at, SEARCH_LENGTH + rank] = distance, self.node_of[cluster]
+        distances[at, rank], entries[at, rank] = distance[near], self.node_of[cluster[near]]
         distances, order = distances.sort(1)
         entries = entries.gather(1, order)
         radius = torch().where(distances[:, SEARCH_LENGTH] < torch().inf, distances[:, LIST_LENGTH], self.radius[rows])
@@ -210,10 +215,9 @@ class DeviceLevels:
                 return
             self.level += 1
             made = self.n_nodes
-            new = self.join_groups(groups)
-            self.join_pairs(*pairs)
+            new = torch().cat((self.join_groups(groups), self.join_pairs(*pairs)))
             self.alive = self.alive[self.node_of[self.alive] >= 0]
-            pushed = self.push(new) if self.rules.radius_rule == RADIUS_WARD else new[:0]
+            pushed = self.push(new) if self.rules.radius_rule != RADIUS_MEAN else new[:0]
             touched = self._touched(made, pushed)
             yield p, q, distance
 

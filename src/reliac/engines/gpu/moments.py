@@ -42,6 +42,8 @@ def has_kernels(device: Any) -> bool:
 class DeviceMoments:
     """Sums (n, d, padded to fours), weights, first equal rows and spreads (n,) of the clusters in all slots."""
 
+    in_order = False  # whether squares are added up column after column, and not as four sums
+
     def __init__(self, sums: Any, weight: Any, row: Any, spread: Any, like: Moments) -> None:
         """``like``: what kind of moments they are; its arrays are not looked at."""
         self.sums, self.weight, self.row, self.spread = sums, weight, row, spread
@@ -61,22 +63,26 @@ class DeviceMoments:
         return torch().where(slots >= 0, found, torch().inf)
 
     def _distances(self, p: Any, q: Any) -> Any:
-        wp, wq = self.weight[p], self.weight[q]
         if self.kernels:
-            from .kernels import numerators
+            from .kernels import of_pairs
 
-            total = numerators(self.sums, self.weight, p, q)
-        else:
-            four = torch().zeros(len(p), 4, dtype=torch().float64, device=self.device)
-            for k in range(0, self.sums.shape[1], 4):  # four sums: the order is fixed, so is every bit
-                gap = wq[:, None] * self.sums[p, k : k + 4] - wp[:, None] * self.sums[q, k : k + 4]
-                four = four + gap * gap
-            total = (four[:, 0] + four[:, 1]) + (four[:, 2] + four[:, 3])
+            return of_pairs(self, p, q, whole=True)
+        wp, wq = self.weight[p], self.weight[q]
+        total = self._across(p, q) if self.in_order else self._by_fours(p, q)
         if self.with_spread:
             total = total + (wq * wq * self.spread[p] + wp * wp * self.spread[q])
         product = wp * wq
         found = self.scale * (total / (product * (wp + wq) if self.by_size else product * product))
         return torch().where(self.row[p] == self.row[q], 0.0, found)
+
+    def _by_fours(self, p: Any, q: Any) -> Any:
+        """Return the sum of squares as four sums: the order is fixed, so is every bit."""
+        wp, wq = self.weight[p, None], self.weight[q, None]
+        four = torch().zeros(len(p), 4, dtype=torch().float64, device=self.device)
+        for k in range(0, self.sums.shape[1], 4):
+            gap = wq * self.sums[p, k : k + 4] - wp * self.sums[q, k : k + 4]
+            four = four + gap * gap
+        return (four[:, 0] + four[:, 1]) + (four[:, 2] + four[:, 3])
 
     def join(self, heads: Any, parts: Any) -> None:
         """Join each part (m,) to its head (m,), all different; sums, weights and spreads go to the head."""
@@ -100,9 +106,9 @@ class DeviceMoments:
     def _across(self, p: Any, q: Any) -> Any:
         """Return the sum of squares, column after column, as joins on the CPU add it up."""
         if self.kernels:
-            from .kernels import sums_across
+            from .kernels import of_pairs
 
-            return sums_across(self.sums, self.weight, p, q)
+            return of_pairs(self, p, q, whole=False)
         wp, wq = self.weight[p], self.weight[q]
         total = torch().zeros(len(p), dtype=torch().float64, device=self.device)
         for k in range(self.sums.shape[1]):

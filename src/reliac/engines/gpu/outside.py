@@ -32,7 +32,6 @@ class OutsideSearch(Search):
         for some, most in zip(rows.split(ROWS), limit.split(ROWS), strict=True):
             tau = (most / scale * (1 + 1e-4)).float().clamp(min=1e-30)
             found.append(packed.outside(some, component, tau).double() * (scale * (1 - 1e-6)))
-        self.skip = packed.skip
         return torch().cat(found)
 
     def within(self, rows: Any, component: Any, limit: Any) -> tuple[Leaving, Any]:

@@ -1,7 +1,6 @@
 """The search in plain torch: on any device that torch knows, the CPU too. Float32 products select.
 
-A product gives a lower bound of each distance. Columns are looked at in groups: the k + 1 groups with the smallest
-bounds hold the k + 1 smallest bounds.
+A product gives a lower bound of each distance.
 """
 
 from __future__ import annotations
@@ -10,15 +9,14 @@ from typing import Any
 
 from .columns import STRETCH, Candidates, Columns
 from .device import exact_products, torch
+from .listing import GROUP, smallest
 
-#: Columns of a group, and numbers of a block of products.
-GROUP, BLOCK = 128, 2**28
+#: Numbers of a block of products.
+BLOCK = 2**28
 
 
 class PlainSearch:
     """Columns packed for products; padded to whole groups."""
-
-    skip = False  # whether looking for columns that can be skipped is worth it: they are not looked for here
 
     def __init__(self, columns: Columns) -> None:
         n, d = columns.rows.shape
@@ -64,12 +62,7 @@ class PlainSearch:
 
     def _nearest(self, own: Any, k: int) -> Candidates:
         columns, m = self.columns, len(own)
-        bound = self._bounds(own)
-        group = bound.view(m, -1, GROUP)
-        groups = min(k + 1, group.shape[1])
-        chosen = group.amin(2).topk(groups, dim=1, largest=False).indices
-        places = (chosen[:, :, None] * GROUP + torch().arange(GROUP, device=own.device)).view(m, -1)
-        best, at = bound.gather(1, places).topk(k + 1, dim=1, largest=False, sorted=True)
-        places = torch().where(best < torch().inf, places.gather(1, at), -1)[:, :k]
+        best, places = smallest(self._bounds(own), k + 1)
+        places = torch().where(best < torch().inf, places, -1)[:, :k]
         sure = torch().ones(m, dtype=torch().bool, device=own.device)
         return Candidates(places, best[:, k] * (columns.factor * (1 - 1e-6)), sure)

@@ -15,11 +15,10 @@ from .moments import KIND_OF_ROWS, DeviceMoments, place_rows
 class DevicePoints(DeviceMoments):
     """Single rows; differences are squared and added up column after column."""
 
+    in_order = True
+
     def __init__(self, rows: DeviceMoments) -> None:
         super().__init__(rows.sums, rows.weight, rows.row, rows.spread, KIND_OF_ROWS)
-
-    def _distances(self, p: Any, q: Any) -> Any:
-        return self._across(p, q)
 
 
 def place_points(vectors: Any) -> tuple[DevicePoints, Any]:

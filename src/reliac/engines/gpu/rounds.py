@@ -19,11 +19,11 @@ import numpy as np
 from ...algorithm.contract import TooManyTies
 from ..lists.engine import SEARCH_LENGTH
 from ..spanning.forest import Edges, Forest
-from .columns import make_frame
+from .columns import Skipping, make_frame
 from .device import to_device, to_host, torch
+from .listing import DeviceLists
 from .outside import Leaving, OutsideSearch
 from .points import DevicePoints
-from .search import DeviceLists
 
 #: Pairs of rows up to which all of them are compared in float64 at once.
 FEW_PAIRS = 2**28
@@ -43,7 +43,7 @@ class Rounds:
         n, device = len(row_of), points.device
         self.points, self.tell, self.device = points, tell, device
         everyone = torch().arange(n, device=device)
-        self.search = OutsideSearch(points, everyone, make_frame(points, everyone), 1.0)
+        self.search = OutsideSearch(points, everyone, make_frame(points, everyone), 1.0, Skipping())
         self.entries = torch().full((n, SEARCH_LENGTH), -1, dtype=torch().int32, device=device)
         self.distances = torch().full((n, SEARCH_LENGTH), torch().inf, dtype=torch().float64, device=device)
         self.radius = torch().zeros(n, dtype=torch().float64, device=device)

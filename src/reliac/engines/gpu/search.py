@@ -7,12 +7,13 @@ everything else is at least.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..lists.engine import SEARCH_LENGTH
-from .columns import Candidates, Columns, Frame
+from .columns import Candidates, Columns, Frame, Skipping
 from .device import torch
 from .failures import in_batches
+from .listing import DeviceLists, make_lists, smallest
 from .moments import DeviceMoments
 
 #: Up to so many columns, or numbers of a table of products, float64 is quick enough.
@@ -25,20 +26,12 @@ PRODUCTS, PRODUCTS_ON_CPU = 2**27, 2**22
 ROWS = 2**17
 
 
-class DeviceLists(NamedTuple):
-    """Lists of m clusters: the nearest first; everything else is at least the radius away."""
-
-    slots: Any  # (m, SEARCH_LENGTH), -1 where there are no more
-    distances: Any  # (m, SEARCH_LENGTH), infinite where there are no more
-    radius: Any  # (m,)
-
-
-def pack_columns(columns: Columns) -> Any:
+def pack_columns(columns: Columns, skipping: Skipping) -> Any:
     """Return the quickest search that runs on the device of some columns: by kernels, or in plain torch."""
     if columns.kernels:
         from .sift import SiftSearch
 
-        return SiftSearch(columns)
+        return SiftSearch(columns, skipping)
     from .plain import PlainSearch
 
     return PlainSearch(columns)
@@ -47,12 +40,14 @@ def pack_columns(columns: Columns) -> Any:
 class Search:
     """Searches among the living clusters, as they are now."""
 
-    def __init__(self, moments: DeviceMoments, living: Any, frame: Frame, tie_factor: float, skip: bool = True) -> None:
+    def __init__(
+        self, moments: DeviceMoments, living: Any, frame: Frame, tie_factor: float, skipping: Skipping
+    ) -> None:
         """``living``: their slots (N,), in an order that keeps near ones close together."""
         self.moments, self.living, self.frame, self.tie_factor = moments, living, frame, tie_factor
         self.place_of = torch().full((len(moments.weight),), -1, dtype=torch().int64, device=moments.device)
         self.place_of[living] = torch().arange(len(living), device=moments.device)
-        self.skip = skip  # whether far tiles are looked for; searches find out whether that is worth it
+        self.skipping = skipping
         self._packed: Any = None
         self._exact: tuple[Any, Any, Any, float] | None = None
 
@@ -89,15 +84,13 @@ class Search:
 
     def _packed_columns(self) -> Any:
         if self._packed is None:
-            self._packed = pack_columns(Columns(self.moments, self.living, self.frame))
-            self._packed.skip = self.skip
-        self.skip = self._packed.skip
+            self._packed = pack_columns(Columns(self.moments, self.living, self.frame), self.skipping)
         return self._packed
 
     def _measured(self, rows: Any, found: Candidates, scale: float) -> DeviceLists:
         """Measure candidates; keep those inside the radius, the nearest first."""
         slots = torch().where(found.places >= 0, self.living[found.places.clamp(min=0)], -1)
-        return nearest_inside(slots, self.moments.table(rows, slots), found.bound.double() * scale)
+        return make_lists(self.moments, rows, slots, found.bound.double() * scale)
 
     # --- float64 products ---
 
@@ -132,7 +125,7 @@ class Search:
         left, n = [rows[:0]], len(self.living)
         count = min(SEARCH_LENGTH + 1, n)
         for some in self._blocks(rows):
-            best, places = self.bounds(self.place_of[some]).topk(count, dim=1, largest=False, sorted=True)
+            best, places = smallest(self.bounds(self.place_of[some]), count)
             places = torch().where(best < torch().inf, places, -1)[:, :SEARCH_LENGTH]
             beyond = best[:, -1] if count > SEARCH_LENGTH else torch().full_like(best[:, 0], torch().inf)
             found = Candidates(places, beyond, None)
@@ -153,15 +146,3 @@ class Search:
             pairs.append((some[row], self.living[place]))
         left, right = zip(*pairs, strict=True)
         return torch().cat(left), torch().cat(right)
-
-
-def nearest_inside(slots: Any, distances: Any, radius: Any) -> DeviceLists:
-    """Return lists (m, SEARCH_LENGTH) of what is inside the radius, sorted; short ones are filled up with nobody."""
-    distances = torch().where(distances < radius[:, None], distances, torch().inf)
-    distances, order = distances.sort(1)
-    slots = torch().where(distances < torch().inf, slots.gather(1, order), -1)
-    missing = SEARCH_LENGTH - slots.shape[1]
-    if missing > 0:
-        pad = torch().nn.functional.pad
-        slots, distances = pad(slots, (0, missing), value=-1), pad(distances, (0, missing), value=torch().inf)
-    return DeviceLists(slots, distances, radius)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .columns import STRETCH, Candidates, Columns
+from .columns import STRETCH, Candidates, Columns, Skipping
 from .device import torch
 from .kernels import BLOCK, CHUNK, CLASSES, CLASSES_OF_SAMPLE, TILE, mark_tiles, refine, sift
 
@@ -24,11 +24,9 @@ WANTED, SHARE = 3, 16
 #: Room for the classes and the columns found, for each one wanted; and for those of a second and a third try.
 ROOM, ROOM_KEPT, MORE_ROOM = 3, 4, (16, 32)
 
-#: Rows that are searched at a time, at most and at least; rows times tiles, and times columns wanted, of a batch.
-ROWS, FEW_ROWS, MARKS, PLACES = 2**17, 2**13, 2**30, 2**23
-
-#: Skipping is given up where more than this share of the tiles is needed all the same.
-USELESS = 0.9
+#: Rows that are searched at a time, at most and at least; rows times tiles, and times columns wanted, of a batch;
+#: numbers of a sample that are written at a time.
+ROWS, FEW_ROWS, MARKS, PLACES, SAMPLED = 2**17, 2**13, 2**33, 2**23, 2**28
 
 
 class _Packed:
@@ -89,11 +87,9 @@ class _Packed:
 class SiftSearch:
     """Columns packed for the kernels; near ones should be close together."""
 
-    skip = True  # whether looking for tiles that can be skipped is worth it
-
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, skipping: Skipping) -> None:
         n, d = columns.rows.shape
-        self.columns, self.n = columns, n
+        self.columns, self.n, self.skipping = columns, n, skipping
         self.width = max(16, 1 << (d - 1).bit_length()) if d <= 128 else -(-d // 64) * 64
         self.step = min(self.width, 128) if d <= 128 else 64
         rows = torch().nn.functional.pad(columns.rows, (0, self.width - d)) if self.width > d else columns.rows
@@ -144,7 +140,7 @@ class SiftSearch:
             rows = self._rows(some)
             reach = torch().nn.functional.pad(limit, (0, len(rows[0]) - len(some)), value=1e-30) * (1 + STRETCH)
             groups = theirs[rows[0]], theirs
-            items = self._needed(rows, reach, groups) if self.skip else every.all_items(len(rows[0]) // BLOCK)
+            items = self._items(rows, reach, groups)
             out = torch().full((len(rows[0]), every.chunks), torch().inf, device=own.device)
             self._run(every, items, rows, reach, out, out, True, 0.0, groups)
             least = ((out[: len(some)].amin(1) - self._constant) * (1 - STRETCH)).clamp(min=0)
@@ -192,6 +188,10 @@ class SiftSearch:
 
     def _thresholds(self, own: Any, wanted: int) -> Any:
         """Guess for every row a distance within which about so many columns lie."""
+        some = max(FEW_ROWS, SAMPLED // (self.sample.chunks * CLASSES_OF_SAMPLE))
+        return torch().cat([self._guess(part, wanted) for part in own.split(some)])
+
+    def _guess(self, own: Any, wanted: int) -> Any:
         rows, sample = self._rows(own), self.sample
         out = torch().empty(len(rows[0]), sample.chunks * CLASSES_OF_SAMPLE, device=own.device)
         self._run(sample, sample.all_items(len(rows[0]) // BLOCK), rows, rows[3], out, out, True, 0.0)
@@ -207,9 +207,9 @@ class SiftSearch:
         columns, every, m = self.columns, self.all, len(own)
         rows = self._rows(own)
         padded, x, extra, inverse = rows
-        blocks, device = len(padded) // BLOCK, own.device
+        device = own.device
         reach = torch().nn.functional.pad(tau, (0, len(padded) - m), value=1e-30) * (1 + STRETCH)
-        items = self._needed(rows, reach) if self.skip else every.all_items(blocks)
+        items = self._items(rows, reach)
         count = torch().zeros(len(padded), dtype=torch().int32, device=device)
         codes = torch().empty(len(padded), room, dtype=torch().int32, device=device)
         self._run(every, items, rows, reach, count, codes, False, self._constant)
@@ -226,6 +226,12 @@ class SiftSearch:
         sure = (count[:m] <= room) & (kept <= room_kept)
         chosen = places.gather(1, at[:, :k]).long()
         return Candidates(chosen, left * (columns.factor * (1 - 1e-6)), sure), left
+
+    def _items(self, rows: Any, reach: Any, groups: tuple[Any, Any] | None = None) -> tuple[Any, Any, Any, Any]:
+        """Return the work of rows: against all tiles, or what is left without those that are too far."""
+        if self.skipping.worth_it:
+            return self._needed(rows, reach, groups)
+        return self.all.all_items(len(rows[0]) // BLOCK)
 
     def _needed(self, rows: Any, reach: Any, groups: tuple[Any, Any] | None = None) -> tuple[Any, Any, Any, Any]:
         """Return the work that is left when tiles too far away are skipped; look whether that is worth it.
@@ -246,7 +252,7 @@ class SiftSearch:
                 torch().int8
             )
         items = every.needed_items(marks)
-        self.skip = len(items[3]) < USELESS * blocks * every.tiles
+        self.skipping.note(len(items[3]), blocks * every.tiles)
         return items
 
 

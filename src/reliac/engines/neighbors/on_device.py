@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...input.metrics import Squares
-from ..gpu.columns import Candidates, Columns, make_frame
+from ..gpu.columns import Candidates, Columns, Skipping, make_frame
 from ..gpu.device import the_device, to_host, torch
 from ..gpu.failures import on_device
 from ..gpu.moments import DeviceMoments, single_rows
@@ -30,7 +30,8 @@ def nearest_on_device(rows: Any, k: int, form: Squares, threads: int) -> tuple[N
         moments, row_of = single_rows(rows, form, the_device(), threads)
         everyone = torch().arange(n, device=moments.device)
         frame = make_frame(moments, everyone)
-        packed = pack_columns(Columns(moments, everyone, frame))
+        skipping = Skipping()
+        packed = pack_columns(Columns(moments, everyone, frame), skipping)
         indices = torch().empty(n, k, dtype=torch().int64, device=moments.device)
         squares = torch().empty(n, k, dtype=torch().float64, device=moments.device)
         left = []
@@ -40,7 +41,7 @@ def nearest_on_device(rows: Any, k: int, form: Squares, threads: int) -> tuple[N
             indices[row_of[some]], squares[row_of[some]] = near, gaps
             reach = found.bound.double() * frame.unit**2 * (1 - 1e-6 - _rounding(moments))
             left.append(some[~(found.sure & (gaps[:, -1] < reach))])
-        search = Search(moments, everyone, frame, 1.0)
+        search = Search(moments, everyone, frame, 1.0, skipping)
         unproven = torch().cat(left)
         for some in unproven.split(max(1, PAIRS // n)) if len(unproven) else ():
             near, gaps = _settled(moments, row_of, search, some, squares[row_of[some], -1], k)
