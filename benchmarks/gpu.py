@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py --out docs/gpu.md             # everything, about ten minutes on a large card
     python benchmarks/gpu.py --sections speed --largest 1000000
+    python benchmarks/gpu.py --sections bound              # sums in tensor cores against the error that is allowed
 
 Compiled code is loaded before. Each row is run three times (the largest once), the best counts. A section that runs out
 of the minutes that it was given says so and leaves the rest out.
@@ -17,10 +18,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import triton
+import triton.language as tl
 from measure import machine, real, table
 from peers import write_into
 
 import reliac
+from reliac.engines.gpu.kernels import products_of_halves
 
 #: Rows that are made at a time.
 BLOCK = 2**16
@@ -88,6 +92,8 @@ def works() -> Iterator[Work]:
     yield "the same, CPU", mixture, 100_000, 64, by("average", engine="vectors"), np.nan
     yield "centroid, mixture", mixture, 20_000, 32, by("centroid"), np.nan
     yield "the same, CPU", mixture, 20_000, 32, by("centroid", engine="vectors"), np.nan
+    yield "centroid, mixture", mixture, 100_000, 32, by("centroid"), np.nan
+    yield "the same, CPU", mixture, 100_000, 32, by("centroid", engine="vectors"), np.nan
     yield "ward, mixture", mixture, 3_000_000, 128, by("ward"), np.nan
     yield "ward, mixture", mixture, 10_000_000, 128, by("ward"), 150.0
 
@@ -130,10 +136,21 @@ def speed(largest: int, times: int) -> Iterator[list[str]]:
         yield ["growth of ward, mixture", "300,000 to 3,000,000", f"exponent {grown:.2f}", "1.6", "", ""]
 
 
+#: Criteria and metrics whose links are compared; the first ones only, of many rows.
+FORMS = [
+    ("ward", "euclidean"),
+    ("average", "sqeuclidean"),
+    ("average", "cosine"),
+    ("single", "euclidean"),
+    ("centroid", "sqeuclidean"),
+]
+
+
 def same(largest: int, times: int) -> Iterator[list[str]]:
     """Whether links, levels and distances are those of the vectors engine (spanning, for single), every bit."""
     tables = {
         "mixture 50,000 x 128": lambda: mixture(50_000, 128),
+        "mixture 300,000 x 128": lambda: mixture(300_000, 128),
         "noise 20,000 x 64": lambda: noise(20_000, 64),
         "lattice 20,000 x 12": lambda: lattice(20_000, 12),
         "far from zero, float64, 20,000 x 24": lambda: mixture(20_000, 24).astype(np.float64) + 1e5,
@@ -149,12 +166,7 @@ def same(largest: int, times: int) -> Iterator[list[str]]:
             yield [name, "not at hand"]
             continue
         found = []
-        for criterion, metric in (
-            ("ward", "euclidean"),
-            ("average", "sqeuclidean"),
-            ("average", "cosine"),
-            ("single", "euclidean"),
-        ):
+        for criterion, metric in FORMS[: 1 if len(X) > 100_000 else 4 if len(X) > 20_000 else 5]:
             if (metric == "cosine" and not X.any(axis=1).all()) or (X.shape[1] == 1 and metric == "cosine"):
                 continue
             other = "spanning" if criterion == "single" else "vectors"
@@ -163,9 +175,57 @@ def same(largest: int, times: int) -> Iterator[list[str]]:
         yield [name, ", ".join(found)]
 
 
+@triton.jit
+def write_products(x, zero, halves, out, WIDTH: tl.constexpr, STEP: tl.constexpr):
+    """Write -2 x y of 128 rows and 128 columns, by the products that searches use."""
+    rows, k = tl.arange(0, 128), tl.arange(0, STEP)
+    a = (tl.load(x + rows[:, None] * WIDTH + k[None, :]) * -2.0).to(tl.float16)
+    v = products_of_halves(a, x, zero, halves, rows, 0, rows, k, WIDTH, STEP)
+    tl.store(out + rows[:, None] * 128 + rows[None, :], v)
+
+
+def products_of(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    width = x.shape[1]
+    zero, out = torch.zeros(width, device=x.device), torch.empty(128, 128, device=x.device)
+    write_products[(1,)](x, zero, y.half(), out, WIDTH=width, STEP=width if width <= 128 else 64)
+    return out
+
+
+def bound(largest: int, times: int) -> Iterator[list[str]]:
+    """How far sums in tensor cores are off, against what searches allow for them: a search for the worst rows."""
+    generator = torch.Generator("cuda").manual_seed(0)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, device="cuda", generator=generator)
+
+    kinds: dict[str, Callable[[int], torch.Tensor]] = {
+        "normal": lambda width: normal(128, width),
+        "all positive": lambda width: normal(128, width).abs(),
+        "one large, the rest small": lambda width: torch.cat((normal(128, 1) * 300, normal(128, width - 1) / 100), 1),
+        "of every size": lambda width: normal(128, width) * torch.exp2(normal(128, width) * 6),
+        "equal rows": lambda width: normal(1, width).expand(128, width),
+    }
+    for width in (16, 64, 128, 384, 832, 2048):
+        worst = {}
+        for name, make in kinds.items():
+            shares = []
+            for turn in range(200):
+                x = make(width)
+                y = x.clone() if turn % 2 else make(width)
+                x, y = (z / z.norm(dim=1).max() * 1000 for z in (x, y))
+                found = products_of(x.contiguous(), y.contiguous()).double()
+                exact = (x * -2.0).half().double() @ y.half().double().T
+                allowed = (width + 16) * 2.0**-21 * (x.double().square().sum(1)[:, None] + y.double().square().sum(1))
+                shares.append(float(((found - exact).abs() / allowed).max()))
+            worst[name] = max(shares)
+        name = max(worst, key=lambda key: worst[key])
+        yield [str(width), f"{worst[name]:.4f}", name]
+
+
 SECTIONS = {
     "speed": (["work", "size", "seconds", "may take", "levels", "GiB on the device"], speed),
     "same": (["data", "the same links, bit for bit"], same),
+    "bound": (["columns", "largest error seen / error allowed", "rows that gave it"], bound),
 }
 
 

@@ -144,6 +144,25 @@ def test_it_can_be_stopped_and_developed(all_on_device):
     assert error.value.tree.n_levels >= 1
 
 
+@pytest.mark.parametrize("options", [{}, {"alpha": 0.5}])
+def test_a_run_leaves_nothing_on_the_device_whoever_keeps_the_engine(all_on_device, options):
+    import gc
+
+    import torch
+
+    def on_device():
+        return sum(type(thing) is torch.Tensor for thing in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = on_device()
+        reliac.cluster(blobs(4, n=200), "ward", engine="gpu", **options)
+        assert on_device() == before
+    finally:
+        gc.enable()
+
+
 # --- rows that are on a device ---
 
 

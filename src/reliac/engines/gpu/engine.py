@@ -102,13 +102,16 @@ class GpuEngine(VectorsEngine):
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels: from the first on on the device, if it can; then by the lists on the CPU."""
-        with on_device(VectorsEngine.name):
-            if self._can_begin_on_device(level):
-                yield from self._levels_on_device()
-                level = int(self.work.counters[LEVEL])
-            if self.n_clusters > 1:
-                self._need_space()
-                yield from super().levels(level)
+        try:
+            with on_device(VectorsEngine.name):
+                if self._can_begin_on_device(level):
+                    yield from self._levels_on_device()
+                    level = int(self.work.counters[LEVEL])
+                if self.n_clusters > 1:
+                    self._need_space()
+                    yield from super().levels(level)
+        finally:  # an engine may be kept alive for a while, by what points back to it: not the device's memory
+            self.moments = self.by_cells = self.frame = None
 
     def _can_begin_on_device(self, level: int) -> bool:
         """Tell whether nothing was joined, each level takes all links, and rows do not seem to repeat often."""

@@ -151,7 +151,7 @@ def _centred(rows_x, centres, rows, chunk, k, WIDTH: tl.constexpr):
 
 
 @triton.jit
-def _products(a, rows_x, centres, halves, rows, chunk, columns, k, WIDTH: tl.constexpr, STEP: tl.constexpr):
+def products_of_halves(a, rows_x, centres, halves, rows, chunk, columns, k, WIDTH: tl.constexpr, STEP: tl.constexpr):
     """Return -2 x y of rows and columns, both centred: products of halves, summed in float32."""
     if STEP == WIDTH:  # then ``a`` has the rows
         v = tl.dot(a, tl.trans(tl.load(halves + columns[:, None] * WIDTH + k[None, :])))
@@ -199,7 +199,7 @@ def sift(
     for i in range(tl.load(start + item), tl.load(start + item + 1)):
         tile = tl.load(tiles + i)
         columns = tile * TILE + tl.arange(0, TILE).to(tl.int64)
-        v = _products(a, rows_x, centres, halves, rows, chunk, columns, k, WIDTH, STEP)
+        v = products_of_halves(a, rows_x, centres, halves, rows, chunk, columns, k, WIDTH, STEP)
         v = v + tl.load(square + columns)[None, :]
         if WEIGHTED:
             theirs = tl.load(inverse_y + columns)
