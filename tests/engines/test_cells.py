@@ -113,7 +113,7 @@ def test_nothing_in_a_ball_is_nearer_than_the_least_distance(monkeypatch, by_siz
         spread, weights = rng.random(80) * width**2, rng.integers(1, 9, 80).astype(float)
         packed = np.column_stack((means, (means**2).sum(1) + spread)).astype(np.float32)
         tiles = cells.Tiles(packed, weights, 1e30)
-        least = cells.least_distances(tiles.balls, tiles.points, by_size, tiles.longest)
+        least = cells.least_distances(tiles.balls, tiles.points, by_size)
         true = ((means[:, None] - means) ** 2).sum(2) + spread + spread[:, None]
         if by_size:
             true *= weights * weights[:, None] / (weights + weights[:, None])
@@ -122,3 +122,22 @@ def test_nothing_in_a_ball_is_nearer_than_the_least_distance(monkeypatch, by_siz
         assert (least <= nearest).all()
         if width < 0.01:
             assert np.median(least / nearest) > 0.5  # not far below
+
+
+@pytest.mark.parametrize("criterion", ["ward", "average", "centroid"])
+def test_a_row_far_from_all_others_costs_no_float64_searches_of_the_others(criterion, monkeypatch):
+    searched = []
+    search = engine.VectorsEngine._search_by_products
+
+    def note(self, slots, among, push):
+        searched.append((among.means.dtype, len(slots)))
+        return search(self, slots, among, push)
+
+    X = np.random.default_rng(8).normal(size=(2500, 24))
+    X[7] += 1e5
+    monkeypatch.setattr(engine.VectorsEngine, "_search_by_products", note)
+    found = reliac.cluster(X, criterion, metric="sqeuclidean", engine="vectors")
+    assert sum(count for kind, count in searched if kind == np.float64) < 10
+    given = reliac.cluster(X, criterion, metric="sqeuclidean", engine="matrix")
+    assert np.array_equal(found.links["level"], given.links["level"])
+    np.testing.assert_allclose(found.links["distance"], given.links["distance"], rtol=1e-9)

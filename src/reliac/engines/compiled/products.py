@@ -15,12 +15,17 @@ def times_transposed(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(left @ right.T)
 
 
-def product_error(norms: NDArray[np.float64], largest: float, d: int, kind: Any) -> NDArray[np.float64]:
-    """Return, for rows x of these norms, how far |y|^2 - 2 x y + |x|^2 may be from |x - y|^2 for any y up to a norm.
+def product_share(d: int, kind: Any) -> float:
+    """Return how far |x|^2 + |y|^2 - 2 x y may be from |x - y|^2, as a share of |x|^2 + |y|^2: 2 |x| |y| is no more.
 
     A product of d terms is off by at most d eps |x| |y|, and the packed numbers by one eps each; 16 more are plenty.
     """
-    return np.asarray((d + 16) * float(np.finfo(kind).eps) * (norms + largest) ** 2)
+    return 2 * (d + 16) * float(np.finfo(kind).eps)
+
+
+def product_error(norms: NDArray[np.float64], largest: float, d: int, kind: Any) -> NDArray[np.float64]:
+    """Return, for rows x of these norms, how far |y|^2 - 2 x y + |x|^2 may be from |x - y|^2 for any y up to a norm."""
+    return np.asarray(product_share(d, kind) / 2 * (norms + largest) ** 2)
 
 
 def one_blas_thread() -> Any:

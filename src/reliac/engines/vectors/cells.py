@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.products import product_error, times_transposed
+from ..compiled.products import product_share, times_transposed
 
 #: Columns of a tile, and how many tiles a search looks at first; then twice as many, and so on.
 TILE, FIRST_TILES = 128, 16
@@ -34,7 +34,7 @@ BLOCKS_TO_TRY, WORTH_A_BALL = 32, 0.1
 #: Columns of neighbouring tiles are chosen one by one if that leaves out this share of them.
 WORTH_CHOOSING = 0.5
 
-#: By how much balls are widened for rounding in float32: a share of their radius, and of the longest row.
+#: By how much distances and balls are off for rounding in float32: a share of them, and of the lengths of rows.
 ROUNDING, ABSOLUTE = 1e-5, 1e-6
 
 #: Columns that are fitted into their balls at a time.
@@ -95,6 +95,11 @@ def points_of(rows: NDArray[np.float32], weight: NDArray[Any]) -> Points:
     return Points(rows, square, spread, weight.astype(np.float32))
 
 
+def _rounding(points: Points) -> NDArray[np.float32]:
+    """Return how far points may be from the means that they stand for."""
+    return np.asarray(np.sqrt(points.square) * np.float32(ABSOLUTE))
+
+
 def _squares(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
@@ -107,10 +112,10 @@ class Balls(NamedTuple):
     spread: NDArray[np.float32]
     weight: NDArray[np.float32]
 
-    def include(self, points: Points, ball: NDArray[np.int64], longest: float) -> None:
+    def include(self, points: Points, ball: NDArray[np.int64]) -> None:
         """Make balls wide enough for points; ``ball`` (m,): in which one each belongs."""
         radius = np.sqrt(_squares((points.rows - self.centres[ball])[:, :-1]))
-        np.maximum.at(self.radius, ball, radius * np.float32(1 + ROUNDING) + np.float32(ABSOLUTE * longest))
+        np.maximum.at(self.radius, ball, radius * np.float32(1 + ROUNDING) + _rounding(points))
         np.minimum.at(self.spread, ball, points.spread)
         np.minimum.at(self.weight, ball, points.weight)
 
@@ -121,18 +126,18 @@ def empty_balls(count: int, width: int) -> Balls:
     return Balls(np.zeros((count, width), np.float32), *nothing)
 
 
-def least_distances(balls: Balls, points: Points, by_size: bool, longest: float) -> NDArray[np.float32]:
+def least_distances(balls: Balls, points: Points, by_size: bool) -> NDArray[np.float32]:
     """Return (balls, points) the least that distances of points and what is in balls can be, spreads included.
 
-    ``longest``: no row is longer. What is returned is a little less, for rounding.
+    What is returned is a little less, for rounding.
     """
-    square = _squares(balls.centres)
-    error = product_error(np.sqrt(points.square.astype(np.float64)), longest, points.rows.shape[1], np.float32)
+    sure = np.float32(1 - product_share(points.rows.shape[1], np.float32))
     least = times_transposed(balls.centres * np.float32(-2), points.rows)
-    least += square[:, None]
-    least += (points.square - error).astype(np.float32)
+    least += (_squares(balls.centres) * sure)[:, None]
+    least += points.square * sure
     np.sqrt(np.maximum(least, 0, out=least), out=least)
     least -= balls.radius[:, None]
+    least -= _rounding(points)
     np.maximum(least, 0, out=least)
     least *= least
     least *= np.float32(1 - 4 * ROUNDING)
@@ -155,7 +160,6 @@ class Tiles:
         self.means, self.weights = means, weights
         self.points, self.balls = points_of(means, weights), empty_balls(count, d + 1)
         living = means[:, d] < gone
-        self.longest = float(np.sqrt(means[living, d].max(initial=0)))
         for t in range(count):
             tile = slice(t * TILE, (t + 1) * TILE)
             self.balls.centres[t, :d] = means[tile, :d][living[tile]].sum(0) / max(1, living[tile].sum())
@@ -167,7 +171,7 @@ class Tiles:
         for start in range(0, len(places), PLACES):
             some = places[start : start + PLACES]
             points = points_of(self.means[some], self.weights[some])
-            self.balls.include(points, some // TILE, self.longest)
+            self.balls.include(points, some // TILE)
             for array, new in zip(self.points[1:], points[1:], strict=True):
                 array[some] = new
 
@@ -182,7 +186,7 @@ class Tiles:
         ``limit``: tells how far the nearest of each row reach by now. ``reach`` (N,): how far columns want to be told
         of rows, or None.
         """
-        least = least_distances(self.balls, rows, by_size, self.longest)
+        least = least_distances(self.balls, rows, by_size)
         widest = None if reach is None else np.maximum.reduceat(reach, np.arange(0, len(reach), TILE))
         todo, size, done = np.argsort(least.min(1), kind="stable"), FIRST_TILES, 0
         around: Balls | None = None  # the ball of the rows, as long as it helps
@@ -210,7 +214,7 @@ class Tiles:
     def _ball_around(self, rows: Points) -> Balls:
         ball = empty_balls(1, rows.rows.shape[1])
         ball.centres[0, :-1] = rows.rows[:, :-1].mean(0)
-        ball.include(rows, np.zeros(len(rows.rows), np.int64), self.longest)
+        ball.include(rows, np.zeros(len(rows.rows), np.int64))
         return ball
 
     def _choose(self, runs: list[slice], around: Balls, by_size: bool, farthest: Any, reach: Any) -> list[Some]:
@@ -219,7 +223,7 @@ class Tiles:
         single: list[NDArray[np.int64]] = []
         for run in runs:
             columns = Points(*(array[run] for array in self.points))
-            least = least_distances(around, columns, by_size, self.longest)[0]
+            least = least_distances(around, columns, by_size)[0]
             places = np.flatnonzero(least < (farthest if reach is None else np.maximum(farthest, reach[run])))
             if len(places) > WORTH_CHOOSING * len(least):
                 whole.append(run)

@@ -17,7 +17,7 @@ from ...input.numbers import is_sparse
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
 from ...machine import in_threads, n_threads
-from ..compiled.products import product_error, times_transposed
+from ..compiled.products import times_transposed
 from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
 from ..lists.entries import LEVEL, N_LINKS
 from ..lists.levels import ROUNDING
@@ -228,11 +228,8 @@ class VectorsEngine(ListEngine):
         rows = among.means[own]
         if among.columns is not self.columns:
             own = np.full(len(slots), -1)
-        extra, left = rows[:, d], rows * kind(-2)
+        offset, left = rows[:, d].copy(), rows * kind(-2)
         left[:, d] = 1
-        norm = np.sqrt(np.maximum(extra, 0)).astype(np.float64)
-        error = product_error(norm, self.largest_norm, d, kind)
-        offset = (extra.astype(np.float64) - error).astype(kind)
         weight, one = space.weight[slots].astype(kind), kind(self.weights[0])
         scale = space.scale * self.unit**2 * (1 - 16 * float(np.finfo(kind).eps))
         by_size = space.by_size and (push or not self.equal_weights)  # equal weights do not change the order
@@ -356,8 +353,6 @@ class VectorsEngine(ListEngine):
             if self.tiles is not None:
                 self.tiles.moved(self.position[kept])
         self.equal_weights = bool((self.weights == self.weights[0]).all())
-        extra = self.means[:, -1]
-        self.largest_norm = float(np.sqrt(extra[extra < GONE].max(initial=0)))
 
     def _means(self, slots: NDArray[np.int64], kind: Any) -> NDArray[Any]:
         return packed_means(self.space, slots, self.unit, kind, self.in_threads)

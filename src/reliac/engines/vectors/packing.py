@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiled.products import product_share
 from .cells import InThreads
 from .moments import Moments
 
@@ -43,8 +44,13 @@ class Block(NamedTuple):
 def packed_means(
     space: Moments, slots: NDArray[np.int64], unit: float, kind: Any, in_threads: InThreads
 ) -> NDArray[Any]:
-    """Return the representatives of clusters and, in one more column, their squares plus the spread inside."""
+    """Return the representatives of clusters and, in one more column, their squares plus the spread inside.
+
+    What products may be off by, a share of these, is taken off: sums of products and squares are lower bounds then, and
+    a row far from all others spoils nothing but its own.
+    """
     packed = np.empty((len(slots), space.sums.shape[1] + 1), kind)
+    sure = 1 - product_share(space.sums.shape[1], kind)
 
     def fill(start: int) -> None:
         some = slots[start : start + PACKED]
@@ -53,7 +59,7 @@ def packed_means(
         extra = np.einsum("ij,ij->i", means, means)
         if space.with_spread:
             extra += space.spread[some] / weight**2
-        packed[start : start + PACKED, :-1], packed[start : start + PACKED, -1] = means, extra
+        packed[start : start + PACKED, :-1], packed[start : start + PACKED, -1] = means, extra * sure
 
     in_threads(fill, range(0, len(slots), PACKED))
     return packed
