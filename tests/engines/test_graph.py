@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist, squareform
 import reliac
 from graphs import GRAPHS, Edges, Made, among_neighbours, ignoring_missing, random_edges
 from problems import ALPHAS
-from reliac.engines.graph import contraction, rows
+from reliac.engines.graph import contraction, one_link, rows
 from reliac.engines.graph import engine as graph_engine
 from reliac.input.edges import make_graph
 from reliac.input.problem import make_problem
@@ -325,3 +325,27 @@ def test_sorted_edges_are_not_copied() -> None:
     graph = make_graph(edges)
     assert np.shares_memory(graph.ends, edges[1])
     assert np.shares_memory(graph.distances, edges[2])
+
+
+def test_one_link_at_a_time_finds_the_smallest_after_any_changes() -> None:
+    numba = pytest.importorskip("numba")
+    play_all = numba.njit(lambda rows, steps: one_link.play_all(rows, steps))
+
+    @numba.njit
+    def play_again(rows, steps, changed):  # type: ignore[no-untyped-def]
+        for c in changed:
+            one_link.play_again(rows, steps, c)
+
+    rng = np.random.default_rng(5)
+    for n in (2, 3, 7, 8, 13, 40):
+        p = np.arange(n - 1)
+        graph = make_graph((p, p + 1, np.ones(n - 1)))
+        engine = graph_engine.GraphEngine(make_problem(graph, "average", metric="precomputed", alpha=0.0))
+        rows, steps = engine.rows, engine.steps
+        rows.best[:] = rng.integers(0, 4, n)
+        play_all(rows, steps)
+        for _ in range(30):
+            changed = rng.permutation(n)[: rng.integers(1, n + 1)]
+            rows.best[changed] = rng.choice([0.0, 1.0, 2.0, 3.0, np.inf], len(changed))
+            play_again(rows, steps, changed)
+            assert steps.first[1] == np.lexsort((rows.object_of, rows.best))[0]

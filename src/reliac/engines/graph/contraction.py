@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..compiled.loading import compiled
 from ..vectors.moments import Moments
 from .rows import SMALLEST, Room, Rows, add_row, begin_row
-from .steps import N_HEAP, N_SEARCHED, Steps
+from .steps import N_SEARCHED, Steps
 
 #: A graph is contracted when clusters have become fewer than this share of its slots ...
 SHARE_LEFT = 0.3
@@ -69,8 +69,6 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
     other, stored, count, pair = (array[:entries] for array in moved)
     new = np.arange(len(alive), dtype=np.int32)
     searched = slot_of[steps.searched[: steps.counters[N_SEARCHED]]]
-    if steps.counters[N_HEAP]:  # links are taken one at a time: the heap is made again, of all clusters
-        searched, steps.counters[N_HEAP] = new, 0
     steps.searched[: len(searched)], steps.counters[N_SEARCHED] = searched, len(searched)
     return rows._replace(
         other=other,

@@ -23,16 +23,8 @@ from ..compiled.rules import Rules, make_rules
 from ..vectors.moments import Moments, make_moments, refusal
 from .contraction import contract, fewest_clusters, is_due
 from .filling import Listed, fill_share, walk
-from .levels import (
-    advance,
-    begin_join,
-    catch_up,
-    end_join,
-    hear,
-    join_share,
-    search_share,
-    take_level,
-)
+from .joining import begin_join, catch_up, end_join, hear, join_share, search_share
+from .levels import advance, take_level
 from .rows import LARGEST, SMALLEST, SUM, Room, Rows
 from .steps import LEVEL, N_ALIVE, N_LINKS, N_SEARCHED, Steps
 
@@ -62,7 +54,6 @@ class GraphEngine:
         self.threads = n_threads(n_jobs) if n >= WORTH_THREADS else 1
         self.rooms = [_make_room(n, self.rows.count.dtype) for _ in range(self.threads)]
         self._fill_rows()
-        heap = 3 * n if problem.alpha == 0.0 else 1
         single = self.rows.reduction == SMALLEST
         self.steps = Steps(
             p=np.empty(n, np.int64),
@@ -71,9 +62,8 @@ class GraphEngine:
             level=np.empty(n, np.int64),
             pair=np.empty(n if single else 1, np.int64),
             searched=np.empty(n, np.int64),
-            heap=np.empty(heap, np.int64),
-            heap_key=np.empty(heap),
-            counters=np.array([n, 0, 0, 0, 0]),
+            first=np.empty(n if problem.alpha == 0.0 else 1, np.int32),
+            counters=np.array([n, 0, 0, 0]),
         )
 
     @staticmethod
@@ -132,7 +122,7 @@ class GraphEngine:
         steps.counters[LEVEL] = level
         self._search(np.flatnonzero(self.rows.leader == np.arange(n)), rules.tie_factor)
         sets, told, done = np.arange(n, dtype=np.int32), 0, False
-        most = WORTH_THREADS if self.threads > 1 else n
+        most = WORTH_THREADS if self.threads > 1 and self.problem.alpha > 0.0 else n
         while not done:
             if is_due(self.rows, self.n_clusters):
                 self.rows = contract(self.rows, self.rooms[0], steps)
