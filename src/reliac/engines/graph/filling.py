@@ -6,12 +6,16 @@ from collections import namedtuple
 
 import numpy as np
 
+from ..compiled.fetching import fetch
 from ..compiled.loading import bare_inlined, compiled, inside
 from .rows import SMALLEST
 
 #: Edges as a graph lists them, each once. Empty: ``weight``, if all objects weigh 1; ``counts`` and ``pairs``, if edges
 #: are between objects and not yet between clusters.
 Listed = namedtuple("Listed", "starts ends distances counts pairs weight slot_of")
+
+#: Memory is asked for so many objects before it is read; so many distances come with one request.
+AHEAD, AT_ONCE = 8, 8
 
 
 @compiled
@@ -26,12 +30,26 @@ def walk(starts, ends):
         order[count], seen[begin], at, count = begin, True, count, count + 1
         while at < count:
             i = order[at]
+            ask_ahead(starts, ends, first, earlier, order, at, count)
             at += 1
             for k in range(first[i], first[i + 1]):
                 count += visit(earlier[k], order, seen, count)
             for k in range(starts[i], starts[i + 1]):
                 count += visit(ends[k], order, seen, count)
     return order
+
+
+@bare_inlined
+def ask_ahead(starts, ends, first, earlier, order, at, count):
+    """Ask for the neighbours of an object that the walk comes to soon, and where those of a later one begin."""
+    if at + 2 * AHEAD < count:
+        i = np.int64(order[at + 2 * AHEAD])
+        fetch(starts, i)
+        fetch(first, i)
+    if at + AHEAD < count:
+        i = order[at + AHEAD]
+        fetch(ends, starts[i])
+        fetch(earlier, first[i])
 
 
 @bare_inlined
@@ -62,9 +80,20 @@ def earlier_neighbours(starts, ends):
 @compiled
 def fill_share(edges, rows, first, last):
     """Write the edges into the rows of some slots, in the order of slots. Other threads can do other slots."""
-    place = rows.start[first:last].copy()
-    for slot in range(len(rows.object_of)):
-        i, here = np.int64(rows.object_of[slot]), first <= slot < last
+    place, object_of, starts, n = rows.start[first:last].copy(), rows.object_of, edges.starts, len(rows.object_of)
+    for slot in range(n):
+        if slot + 4 * AHEAD < n:
+            fetch(starts, np.int64(object_of[slot + 4 * AHEAD]))
+        if slot + 2 * AHEAD < n:
+            k = starts[object_of[slot + 2 * AHEAD]]
+            fetch(edges.ends, k)
+            fetch(edges.distances, k)
+            fetch(edges.distances, k + AT_ONCE)
+        if slot + AHEAD < n:
+            i = np.int64(object_of[slot + AHEAD])
+            for k in range(starts[i], starts[i + 1]):
+                fetch(edges.slot_of, np.int64(edges.ends[k]))
+        i, here = np.int64(object_of[slot]), first <= slot < last
         for k in range(edges.starts[i], edges.starts[i + 1]):
             j = np.int64(edges.ends[k])
             other = np.int64(edges.slot_of[j])
