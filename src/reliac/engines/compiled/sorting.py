@@ -8,6 +8,9 @@ import numpy as np
 
 from .loading import bare_inside, inside
 
+#: Whole numbers up to so many times their count are sorted by counting.
+MOST_GAPS = 16
+
 
 @inside
 def some_of(values, which):
@@ -77,6 +80,31 @@ def sorted_order(major, minor):
                 a, b = a + left, b + (not left)
         order, next_order, value, next_value, width = next_order, order, next_value, value, 2 * width
     return order
+
+
+@inside
+def counted_order(order, number, limit):
+    """Return an order sorted by whole numbers below a limit, equal ones as they were. O(n + limit)."""
+    place, result = np.zeros(limit + 1, np.int32), np.empty(len(order), np.int64)
+    for k in order:
+        place[number[k] + 1] += 1
+    for i in range(limit):
+        place[i + 1] += place[i]
+    for k in order:
+        result[place[number[k]]] = k
+        place[number[k]] += 1
+    return result
+
+
+@inside
+def order_of_numbers(major, minor):
+    """Return the order of whole numbers from 0 on by ``major``, then by ``minor``: counted where they lie densely."""
+    limits = np.zeros(2, np.int64)
+    for k in range(len(major)):
+        limits[0], limits[1] = max(limits[0], major[k] + 1), max(limits[1], minor[k] + 1)
+    if limits.max() > MOST_GAPS * len(major):
+        return sorted_order(major.astype(np.float64), minor)
+    return counted_order(counted_order(np.arange(len(major)), minor, limits[1]), major, limits[0])
 
 
 @bare_inside

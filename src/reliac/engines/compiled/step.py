@@ -16,7 +16,7 @@ from ...algorithm.links import Links
 from ...algorithm.links import share_count as share_count_in_python
 from .loading import bare_inside, inside
 from .sets import top, unite
-from .sorting import some_of, sorted_order
+from .sorting import order_of_numbers, some_of, sorted_order
 
 share_count = bare_inside(share_count_in_python)
 may_join = bare_inside(may_join_in_python)
@@ -146,11 +146,11 @@ def groups_of(links, object_of, leader):
     Groups are sorted by the smallest slot that one of their clusters has.
     """
     joining_links(links, leader)
-    end, head = np.empty(2 * len(links.p), np.int64), np.empty(2 * len(links.p))
+    end, head = np.empty(2 * len(links.p), np.int64), np.empty(2 * len(links.p), np.int64)
     for k in range(len(links.p)):
         end[2 * k], end[2 * k + 1] = links.p[k], links.q[k]
         head[2 * k] = head[2 * k + 1] = top(leader, links.p[k])
-    order = sorted_order(head, some_of(object_of, end))
+    order = order_of_numbers(head, some_of(object_of, end))
     parts, bounds, count, groups = np.empty(len(end), np.int64), np.empty(len(links.p) + 1, np.int64), 0, 0
     for k in range(len(order)):
         new_group = k == 0 or head[order[k]] != head[order[k - 1]]

@@ -9,7 +9,7 @@ from ..compiled.loading import bare_inlined, compiled, inside
 from ..compiled.sets import top
 from ..compiled.sorting import some_of, with_room
 from ..compiled.spaces import join_space
-from .rows import add_row, begin_row, refresh, search, write_row
+from .rows import add_row, ask_ahead, begin_row, refresh, search, write_row
 from .steps import N_ALIVE, N_SEARCHED
 
 #: What a join means for a neighbour of the new cluster: nothing; that is as near as its nearest; it must be searched.
@@ -17,19 +17,21 @@ NOTHING, EQUAL, LOST = range(3)
 
 
 @inside
-def weigh_parts(rows, group):
-    """Set the weight of a group and, where parts count alike, the factor of every part; its first part leads it."""
-    if not rows.listed:
-        join_space(rows.points, group)
-    elif rows.scaled:
-        shares, rows.weight[group[0]] = shares_of_parts(some_of(rows.weight, group))
-        for k in range(len(group)):
-            rows.factor[group[k]] = shares[k]
-    else:
+def weigh_parts(rows, parts, bounds):
+    """Set the weight of every group and, where parts count alike, the factor of every part; the first part leads."""
+    for g in range(len(bounds) - 1):
+        group = parts[bounds[g] : bounds[g + 1]]
+        if not rows.listed:
+            join_space(rows.points, group)
+        elif rows.scaled:
+            shares, rows.weight[group[0]] = shares_of_parts(some_of(rows.weight, group))
+            for k in range(len(group)):
+                rows.factor[group[k]] = shares[k]
+        else:
+            for c in group[1:]:
+                rows.weight[group[0]] += rows.weight[c]
         for c in group[1:]:
-            rows.weight[group[0]] += rows.weight[c]
-    for c in group[1:]:
-        rows.leader[c] = group[0]
+            rows.leader[c] = group[0]
 
 
 @bare_inlined
@@ -80,6 +82,8 @@ def join_share(rows, room, parts, bounds, first, last, tie_factor):
     told, head_of, count = np.empty(64, np.int64), np.empty(64, np.int64), 0
     for g in range(first, last):
         head = parts[bounds[g]]
+        for k in range(bounds[g], bounds[g + 1]):
+            ask_ahead(rows, parts, k)
         length = join_rows(rows, room, parts[bounds[g] : bounds[g + 1]])
         search(rows, room, head, length, tie_factor)
         if count + length > len(told):
@@ -96,11 +100,11 @@ def join_share(rows, room, parts, bounds, first, last, tie_factor):
 @compiled
 def begin_join(rows, steps, parts, bounds):
     """Weigh the groups that are joined, and mark the new clusters: they are searched anyway."""
+    weigh_parts(rows, parts, bounds)
     groups = len(bounds) - 1
     steps.counters[N_SEARCHED] = groups
     steps.counters[N_ALIVE] -= len(parts) - groups
     for g in range(groups):
-        weigh_parts(rows, parts[bounds[g] : bounds[g + 1]])
         steps.searched[g] = parts[bounds[g]]
         rows.looked[parts[bounds[g]]] = -1
 
@@ -124,8 +128,9 @@ def hear(rows, steps, told, head_of):
 @compiled
 def search_share(rows, room, some, tie_factor):
     """Bring the rows of some clusters up to date and search them. Other threads can do others."""
-    for c in some:
-        search(rows, room, c, refresh(rows, room, c), tie_factor)
+    for k in range(len(some)):
+        ask_ahead(rows, some, k)
+        search(rows, room, some[k], refresh(rows, room, some[k]), tie_factor)
 
 
 @compiled
@@ -155,8 +160,7 @@ def join_groups(rows, room, steps, parts, bounds, tie_factor):
 @compiled
 def catch_up(rows, room, steps, parts, bounds):
     """Join groups that were made before, without a search."""
-    for g in range(len(bounds) - 1):
-        weigh_parts(rows, parts[bounds[g] : bounds[g + 1]])
+    weigh_parts(rows, parts, bounds)
     for g in range(len(bounds) - 1):
         join_rows(rows, room, parts[bounds[g] : bounds[g + 1]])
         rows.looked[parts[bounds[g]]] = -1  # its row has seen the factors of this level

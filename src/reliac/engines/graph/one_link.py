@@ -49,13 +49,13 @@ def play_again(rows, steps, c):
 
 
 @inside
-def join_pair(rows, room, steps, pair, tie_factor):
+def join_pair(rows, room, steps, pair, bounds, tie_factor):
     """Join two clusters, search the new one and those that it means something for. Returns how many entries were read.
 
     What :func:`reliac.engines.graph.joining.join_share` does, for a level that is a single link.
     """
     head, gone, lost = pair[0], pair[1], 0
-    weigh_parts(rows, pair)
+    weigh_parts(rows, pair, bounds)
     rows.best[gone] = np.inf
     read = length = join_rows(rows, room, pair)
     search(rows, room, head, length, tie_factor)
@@ -82,7 +82,7 @@ def join_pair(rows, room, steps, pair, tie_factor):
 @inside
 def join_one_by_one(rows, room, steps, rules, fewest, patience):
     """Take the smallest link, again and again; tell whether all is done. When it stops: see ``levels.advance``."""
-    counters, pair, read = steps.counters, np.empty(2, np.int64), 0
+    counters, pair, bounds, read = steps.counters, np.empty(2, np.int64), np.array([0, 2]), 0
     play_all(rows, steps)
     while read <= patience and counters[N_ALIVE] >= fewest:
         c = np.int64(steps.first[1]) if len(rows.leader) > 1 else np.int64(0)
@@ -96,6 +96,6 @@ def join_one_by_one(rows, room, steps, rules, fewest, patience):
         counters[LEVEL] += 1
         mutual = rows.nearest[o] == c  # then both have added up the same numbers, maybe in another order
         note_link(rows, steps, pair[0], pair[1], min(distance, rows.best[o]) if mutual else distance)
-        read += join_pair(rows, room, steps, pair, rules.tie_factor)
+        read += join_pair(rows, room, steps, pair, bounds, rules.tie_factor)
         counters[N_ALIVE] -= 1
     return False

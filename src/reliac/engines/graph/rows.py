@@ -18,6 +18,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from ..compiled.fetching import fetch
 from ..compiled.loading import bare_inlined
 from ..compiled.sets import top
 from ..compiled.spaces import pair_distance
@@ -41,6 +42,10 @@ Rows = namedtuple(
 
 #: Places are numbered in four bytes.
 LARGEST_BASE = 2**31 - 1
+
+#: Memory is asked for so many rows before it is read, and what their entries lead to so many rows before; for so many
+#: entries of a row; so many numbers of eight bytes come at once.
+AHEAD, SOON, MOST_ASKED, AT_ONCE = 6, 2, 32, 8
 
 #: Room for one row, and for one thread. ``place`` (n,) tells where a cluster stands in the row: at ``place - base[0]``,
 #: if that is not negative. Every reading has a larger base, by the length ``base[1]`` of the row before, so that no
@@ -128,6 +133,32 @@ def take_others(rows, room, begin, end, length, c, base, scale):
         elif rows.listed and (stored < room.stored[e] or (stored == room.stored[e] and rows.pair[k] < room.pair[e])):
             room.stored[e], room.pair[e] = stored, rows.pair[k]
     return length
+
+
+@bare_inlined
+def ask_ahead(rows, clusters, k):
+    """Ask for what is read after the row of ``clusters[k]``: of rows still far where they begin, then their entries,
+    and of those that come next what the entries lead to.
+    """
+    if k + 2 * AHEAD < len(clusters):
+        c = clusters[k + 2 * AHEAD]
+        fetch(rows.start, c)
+        fetch(rows.used, c)
+    if k + AHEAD < len(clusters):
+        first = rows.start[clusters[k + AHEAD]]
+        last = first + min(MOST_ASKED, np.int64(rows.used[clusters[k + AHEAD]]))
+        for e in range(first, last, 2 * AT_ONCE):
+            fetch(rows.other, e)
+            if rows.listed:
+                fetch(rows.count, e)
+                fetch(rows.stored, e)
+                fetch(rows.stored, e + AT_ONCE)
+    if k + SOON < len(clusters):
+        first = rows.start[clusters[k + SOON]]
+        last = first + min(MOST_ASKED, np.int64(rows.used[clusters[k + SOON]]))
+        for e in range(first, min(last, rows.start[clusters[k + SOON] + 1])):
+            fetch(rows.leader, np.int64(rows.other[e]))
+            fetch(rows.weight, np.int64(rows.other[e]))
 
 
 @bare_inlined
