@@ -12,7 +12,8 @@ is far smaller, leave the few clusters that may be the nearest, and these are me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,8 @@ from ..input.objects import rows_of
 from ..input.problem import Problem
 from .partition import Floats, Indices, Partition
 
-#: Rows, and columns (clusters), of one block product: it is looked through while it is in the cache of one core.
-BLOCK_ROWS, COLUMNS = 768, 512
+#: Rows, and columns (clusters), of one block product: it is looked through while it is in the cache.
+BLOCK_ROWS, COLUMNS = 768, 1024
 
 #: From so many products on loading compiled code, which takes less than a second, is worth it.
 WORTH_LOADING = 2**28
@@ -34,9 +35,14 @@ WORTH_LOADING = 2**28
 #: Tables of numbers in float64 that are held at once have about this many.
 BLOCK = 2**20
 
-#: New rows are looked at in at least so many pieces, of at most so many products: the few rows of a piece that float32
-#: cannot decide are decided together.
+#: Rows of numbers from this to its inverse are safe in float32, and so many roundings are few.
+SMALL, MOST_ROUNDING = 1e-9, 0.01
+
+#: New rows are looked at in at least so many pieces, of at most so many products.
 PIECES, AT_ONCE = 64, 2**24
+
+#: So few rows of a piece that float32 cannot decide are decided later, together with those of other pieces.
+FEW = 64
 
 
 class ByMeans:
@@ -44,8 +50,8 @@ class ByMeans:
 
     def __init__(self, problem: Problem, clusters: Partition, new_rows: int = 0) -> None:
         self.row, self.rows, self.clusters = problem.criterion, rows_of(problem.objects), clusters
-        self.new_rows = new_rows
-        self.scan = compiled_scan() if new_rows * clusters.n_clusters >= WORTH_LOADING else plain_scan
+        self.new_rows, self.later = new_rows, list[Indices]()
+        self.compiled = load_compiled() if new_rows * clusters.n_clusters >= WORTH_LOADING else None
         self.unit_length = squares_of(problem.metric) is Squares.UNIT
         self.sparse = is_sparse(self.rows)
         self.weight = clusters.weight
@@ -59,8 +65,9 @@ class ByMeans:
     @property
     def block_rows(self) -> int:
         """The number of new rows that are looked at together."""
-        most: int = min(self.new_rows // PIECES, BLOCK // self.rows.shape[1], AT_ONCE // len(self.weight))
-        return max(1, most // BLOCK_ROWS) * BLOCK_ROWS
+        most = min(self.new_rows // PIECES, BLOCK // self.rows.shape[1], AT_ONCE // len(self.weight))
+        pieces = -(-self.new_rows // max(BLOCK_ROWS, most))
+        return max(1, -(-self.new_rows // (pieces + pieces % 2)) if pieces > 1 else self.new_rows)  # as many for each
 
     # --- what is known of the clusters ---
 
@@ -140,10 +147,14 @@ class ByMeans:
                 gap = diags_array(own) @ rows[some] - self.sums[labels[some]]
             else:
                 gap = own[:, None] * rows[some] - self.sums[labels[some]]
-            result[some] = (_squared(gap) + self.spread[labels[some]]) / (
-                own * (own + 1.0 if self.row.by_size else own)
-            )
-        return result * (0.5 if self.unit_length else 1.0)
+            result[some] = _squared(gap)
+        return self._divided(result, labels)
+
+    def _divided(self, gaps: Floats, labels: Indices) -> Floats:
+        """Turn sums of (w x_k - s_k)^2 into distances."""
+        weight = self.weight[labels]
+        distance = (gaps + self.spread[labels]) / (weight * (weight + 1.0 if self.row.by_size else weight))
+        return distance * (0.5 if self.unit_length else 1.0)
 
     # --- products ---
 
@@ -161,41 +172,92 @@ class ByMeans:
         self.unit = 2.0 ** np.ceil(np.log2(self.longest)) if self.longest else 1.0
         if self.sparse:
             self.right: Any = ((diags_array(-2.0 * share / self.unit) @ means).T.tocsc(), share, share * size)
-            self.right32 = None
             return
         d = self.rows.shape[1]
         self.right = np.empty((len(share), d + 2))
         self.right[:, :d] = means * (-2.0 * share / self.unit)[:, None]
         self.right[:, d], self.right[:, d + 1] = share * size / self.unit**2, share
-        self.right32 = self.right.astype(np.float32)
+        self._pack_float32(means, share)
+
+    def _pack_float32(self, means: Floats, share: Floats) -> None:
+        """Make the same for float32 rows; they are taken as they are if moving and scaling them would gain little."""
+        spread, moved = self.spread / self.weight**2, means + self.shift
+        size = _squared(moved) + spread
+        longest = float(np.sqrt(size.max(initial=0.0)))
+        self.as_they_are = not self.unit_length and longest <= 2.0 * self.longest and SMALL < self.longest < 1.0 / SMALL
+        if self.as_they_are:
+            self.longest32 = longest
+        else:
+            moved, size, self.longest32 = means / self.unit, self.right[:, -2] / share, self.longest / self.unit
         with np.errstate(over="ignore"):
             self.shift32 = np.asarray(self.shift, np.float32)
+        self.right32 = (moved * (-2.0 * share)[:, None]).astype(np.float32)
+        self.base32, self.share32 = (share * size).astype(np.float32), share.astype(np.float32)
 
     def nearest(self, new: Any, first: int, with_distance: bool) -> tuple[Indices, Floats | None]:
-        """Return the nearest cluster of every new row, of tied ones the first, and its distance if wanted."""
-        del first  # rows from which no finite distance follows were refused before
+        """Return the nearest cluster of every new row, of tied ones the first, and its distance if wanted.
+
+        A few rows that float32 cannot decide wait until all others are done: see :meth:`waiting`.
+        """
         labels, proven = self._by_float32(new)
         left = np.flatnonzero(~proven)
+        if 0 < len(left) <= FEW and new.shape[0] < self.new_rows:
+            self.later.append(first + left)
+        else:
+            labels[left] = self._decide(new, left)
+        return labels, self._measure_new(new, labels) if with_distance else None
+
+    def waiting(self) -> Indices:
+        """Return the places of new rows that were not decided: pass these rows to :meth:`nearest` together."""
+        places, self.later, self.new_rows = [np.empty(0, np.intp), *self.later], [], 0
+        return np.concatenate(places)
+
+    def _decide(self, new: Any, left: Indices) -> Indices:
+        """Return the nearest clusters of some new rows by float64."""
         step = max(1, BLOCK // len(self.weight))
-        for start in range(0, len(left), step):
-            some = left[start : start + step]
-            labels[some] = self._by_float64(self.exact(new[some]))
-        return labels, self.measure(self.exact(new), labels) if with_distance else None
+        pieces = [left[start : start + step] for start in range(0, len(left), step)]
+        return np.concatenate([np.empty(0, np.intp), *(self._by_float64(self.exact(new[some])) for some in pieces)])
+
+    def _measure_new(self, new: Any, labels: Indices) -> Floats:
+        """Return the distance of each new row to one cluster."""
+        if self.compiled is None or self.sparse:
+            return self.measure(self.exact(new), labels)
+        ready = self.unit_length or new.dtype not in (np.float32, np.float64)
+        rows, shift = (self.exact(new), np.zeros(new.shape[1])) if ready else (new, self.shift)
+        return self._divided(self.compiled.gaps(rows, shift, labels, self.weight, self.sums), labels)
 
     def _by_float32(self, new: Any) -> tuple[Indices, NDArray[np.bool_]]:
         """Return the cluster with the smallest product for every row, and whether it is proven to be the nearest."""
         count, clusters = new.shape[0], len(self.weight)
-        if self.right32 is None or clusters == 1:
+        if self.sparse or clusters == 1:
             return np.zeros(count, np.intp), np.full(count, clusters == 1)
         plain = isinstance(new, np.ndarray) and new.dtype == np.float32 and not self.unit_length
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large for float32 is decided in float64
-            rows = new if plain else (self.exact(new) / self.unit).astype(np.float32)
-            shift, scale = (self.shift32, 1.0 / self.unit) if plain else (np.zeros_like(self.shift32), 1.0)
-            label, best, second, square = self.scan(rows, shift, np.float32(scale), self.right32)
-            return label, second.astype(np.float64) - best > 2.0 * self._error(square.astype(np.float64), np.float32)
+            if self.as_they_are:
+                rows = new if plain else dense(new).astype(np.float32)
+            elif plain:
+                rows = (new - self.shift32) * np.float32(1.0 / self.unit)
+            else:
+                rows = (self.exact(new) / self.unit).astype(np.float32)
+            scan = self.compiled.scan if self.compiled else plain_scan
+            label, best, second, square = scan(rows, self.right32, self.base32, self.share32)
+            return label, second.astype(np.float64) - best > 2.0 * self._error32(np.sqrt(square.astype(np.float64)))
 
-    def _error(self, squares: Floats, kind: Any) -> Floats:
-        return product_error(np.sqrt(squares), self.longest / self.unit, self.rows.shape[1] + 2, kind)
+    def _error32(self, norms: Floats) -> Floats:
+        """Return how far values of a scan may be off for rows of these norms.
+
+        With u one rounding, of half an eps: a product of d terms is off by d u |x| |m|, its rounded numbers by u each,
+        and |x|^2 of d terms by d u |x|^2. Then three numbers are added, which together are at most (|x| + |m|)^2.
+        """
+        d, u = self.rows.shape[1], 0.5 * float(np.finfo(np.float32).eps)
+        if d * u > MOST_ROUNDING:
+            return np.full(len(norms), np.inf)
+        squares = norms**2 if self.row.by_size else 0.0
+        every = 2.0 * (d + 6) * norms * self.longest32 + (d + 6) * squares + 6.0 * (norms + self.longest32) ** 2
+        return np.asarray((1.0 + 4.0 * MOST_ROUNDING) * u * every)
+
+    def _error(self, squares: Floats) -> Floats:
+        return product_error(np.sqrt(squares), self.longest / self.unit, self.rows.shape[1] + 2, np.float64)
 
     def _by_float64(self, rows: Any) -> Indices:
         """Return the nearest cluster of every moved row: all that may be nearest are measured."""
@@ -203,10 +265,10 @@ class ByMeans:
             products, share, size = self.right
             square = _squared(rows) / self.unit**2
             values = (rows @ products).toarray() / self.unit + size / self.unit**2 + np.outer(square, share)
-            error = self._error(square, np.float64)
+            error = self._error(square)
         else:
             left, square = packed(rows / self.unit)
-            values, error = times_transposed(left, self.right), self._error(square, np.float64)
+            values, error = times_transposed(left, self.right), self._error(square)
         limit = values.min(axis=1) + 2.0 * error
         row, cluster = np.nonzero(values <= limit[:, None])
         return first_smallest(row, cluster, self.measure_pairs(rows, row, cluster))
@@ -218,70 +280,86 @@ class ByMeans:
         return np.concatenate([self.measure(rows[row[some]], cluster[some]) for some in pieces])
 
 
-# --- the two smallest products of every row ---
+# --- the two smallest values of every row ---
 
-#: What is found of every row: the place of its smallest product, that product, the smallest of all others, and |x|^2.
+#: What is found of every row: the place of its smallest value, that value, the smallest of all others, and |x|^2.
 Found = tuple[Indices, NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 
-#: Takes rows, what is taken off them, what they are then multiplied by, and clusters; all in float32.
-Scan = Callable[[NDArray[np.float32], NDArray[np.float32], np.float32, NDArray[np.float32]], Found]
+#: Takes rows, what they are multiplied with, what is added to the products, and what of |x|^2; all in float32.
+Scan = Callable[[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]], Found]
 
 
-def packed(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def packed(rows: Floats) -> tuple[Floats, Floats]:
     """Return rows for products, (x, 1, |x|^2), and |x|^2: clusters have a factor for it, or it is the same for all."""
-    left, square = np.ones((len(rows), rows.shape[1] + 2), rows.dtype), _squared(rows)
+    left, square = np.ones((len(rows), rows.shape[1] + 2)), _squared(rows)
     left[:, :-2], left[:, -1] = rows, square
     return left, square
 
 
 def plain_scan(
-    rows: NDArray[np.float32], shift: NDArray[np.float32], scale: np.float32, right: NDArray[np.float32]
+    rows: NDArray[np.float32], right: NDArray[np.float32], base: NDArray[np.float32], share: NDArray[np.float32]
 ) -> Found:
-    """Multiply rows with clusters, and find the two smallest products of every row; at least two clusters."""
+    """Multiply rows with clusters, and find the two smallest values of every row; at least two clusters."""
     label, (best, second) = np.zeros(len(rows), np.intp), np.full((2, len(rows)), np.inf, np.float32)
-    left, square = packed((rows - shift) * scale)
+    square = np.einsum("ij,ij->i", rows, rows)
     for at in range(0, len(rows), BLOCK_ROWS):
         some = slice(at, at + BLOCK_ROWS)
-        every = np.arange(len(left[some]))
+        every = np.arange(len(rows[some]))
         for start in range(0, len(right), COLUMNS):
-            products = times_transposed(left[some], right[start : start + COLUMNS])
-            place = products.argmin(axis=1)
-            value = products[every, place]
-            products[every, place] = np.inf
-            nearer, next_one = value < best[some], np.minimum(second[some], products.min(axis=1))
+            part = slice(start, start + COLUMNS)
+            values = times_transposed(rows[some], right[part]) + base[part] + share[part] * square[some, None]
+            place = values.argmin(axis=1)
+            value = values[every, place]
+            values[every, place] = np.inf
+            nearer, next_one = value < best[some], np.minimum(second[some], values.min(axis=1))
             second[some] = np.minimum(next_one, np.where(nearer, best[some], value))
             label[some] = np.where(nearer, start + place, label[some])
             best[some] = np.minimum(best[some], value)
     return label, best, second, square
 
 
-def compiled_scan() -> Scan:
-    """Return the same in compiled code, which takes a tenth of the time of the products for all but them."""
+class Compiled(NamedTuple):
+    """What compiled code does for many new rows."""
+
+    scan: Scan
+    gaps: Callable[[NDArray[Any], Floats, Indices, Floats, Floats], Floats]
+
+
+@cache
+def load_compiled() -> Compiled:
+    """Return the scan, which takes little longer than the products in it, and the distances of rows to one cluster."""
     from ..engines.compiled.loading import load, only_read
-    from ..engines.compiled.scanning import pack_columns, two_smallest
+    from ..engines.compiled.scanning import squared_gaps, two_smallest
 
     def scan(
-        rows: NDArray[np.float32], shift: NDArray[np.float32], scale: np.float32, right: NDArray[np.float32]
+        rows: NDArray[np.float32], right: NDArray[np.float32], base: NDArray[np.float32], share: NDArray[np.float32]
     ) -> Found:
-        d = rows.shape[1]
         label, (best, second, square) = np.zeros(len(rows), np.int32), np.full((3, len(rows)), np.inf, np.float32)
-        room = np.empty(BLOCK_ROWS * (COLUMNS + d + 2), np.float32)
+        room = np.empty(BLOCK_ROWS * COLUMNS, np.float32)
         for at in range(0, len(rows), BLOCK_ROWS):
             some = slice(at, at + BLOCK_ROWS)
-            block = only_read(np.ascontiguousarray(rows[some]))
-            count = len(block)
-            left = room[: (d + 2) * count].reshape(d + 2, count)
-            pack_columns(block, only_read(shift), scale, left, square[some])
+            block = rows[some]
+            np.einsum("ij,ij->i", block, block, out=square[some])
             for start in range(0, len(right), COLUMNS):
-                part = right[start : start + COLUMNS]
-                products = room[left.size : left.size + len(part) * count].reshape(len(part), count)
-                np.matmul(part, left, out=products)
-                two_smallest(products, start, label[some], best[some], second[some])
+                part = slice(start, min(start + COLUMNS, len(right)))
+                products = room[: (part.stop - start) * len(block)].reshape(part.stop - start, len(block))
+                np.matmul(right[part], block.T, out=products)
+                two_smallest(products, start, base, share, square[some], label[some], best[some], second[some])
         return label.astype(np.intp), best, second, square
 
-    few = np.zeros((2, 1), np.float32)
-    load("predict", "", lambda: scan(few, few[0], np.float32(1.0), np.zeros((2, 3), np.float32)))
-    return scan
+    def gaps(rows: NDArray[Any], shift: Floats, labels: Indices, weight: Floats, sums: Floats) -> Floats:
+        out = np.empty(len(rows))
+        squared_gaps(only_read(np.ascontiguousarray(rows)), shift, labels, weight, sums, out)
+        return out
+
+    def few() -> None:
+        small, one = np.zeros((2, 1), np.float32), np.zeros(2, np.float32)
+        scan(small, small, one, one)
+        for kind in (np.float32, np.float64):
+            gaps(np.zeros((2, 1), kind), np.zeros(1), np.zeros(2, np.intp), np.ones(1), np.zeros((1, 1)))
+
+    load("predict", "", few)
+    return Compiled(scan, gaps)
 
 
 def first_smallest(row: Indices, cluster: Indices, distance: Floats) -> Indices:

@@ -102,13 +102,16 @@ def nearest_clusters(
         judge = ByMeans(problem, clusters, count) if by_means else ByMembers(problem, clusters, given)
         found, distances = np.empty(count, np.intp), None if limit is None else np.empty(count)
 
-        def place(start: int) -> None:
-            some = slice(start, start + judge.block_rows)
+        def place(some: slice | Indices, start: int) -> None:
             found[some], far = judge.nearest(new[some], start, distances is not None)
             if distances is not None and far is not None:
                 distances[some] = problem.heights(far)
 
-        run_blocks(place, range(0, count, judge.block_rows), n_jobs, progress, f"{count} new rows")
+        step = judge.block_rows
+        starts = range(0, count, step)
+        run_blocks(lambda at: place(slice(at, at + step), at), starts, n_jobs, progress, f"{count} new rows")
+        if isinstance(judge, ByMeans) and len(left := judge.waiting()):
+            place(left, 0)
     if distances is not None and limit is not None:
         found[distances > limit] = -1
     return found, distances

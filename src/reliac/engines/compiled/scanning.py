@@ -15,9 +15,6 @@ CHUNK, EIGHTH = 64, 8
 #: sample is about the 24th of all. Fewer entries than wanted only make a list shorter.
 EVERY, SAMPLED = 8, 3
 
-#: Rows that are made columns at a time.
-TURNED = 16
-
 #: Entries noted of an object before the limit is lowered.
 ROOM = 40
 
@@ -225,57 +222,78 @@ def nearest_in(values, tie_factor, scratch):
 
 
 @bare
-def pack_columns(rows, shift, scale, out, square):
-    """Make of some rows the columns of a table, (x - shift) scale, then 1, then |x|^2 of what they became.
+def squared_gaps(rows, shift, labels, weight, sums, out):
+    """Sum for every row x of a cluster of weight w and sum s the squares of w (x_k - shift_k) - s_k.
 
-    ``out`` (d + 2, rows), ``square`` (rows,). A few rows are turned at a time, so that they stay in the cache.
+    Eight sums at a time become vector instructions; the order is fixed, so is every bit.
     """
-    d = len(shift)
-    for start in range(0, len(rows), TURNED):
-        some = rows[start : start + TURNED]
-        for k in range(d):
-            column, middle = out[k, start : start + TURNED], shift[k]
-            for i in range(len(some)):
-                column[i] = (some[i, k] - middle) * scale
-    ones, total = out[d], out[d + 1]
+    d = rows.shape[1]
+    whole = d // EIGHTH * EIGHTH
     for i in range(len(rows)):
-        ones[i], total[i] = 1.0, 0.0
-    for k in range(d):
-        column = out[k]
-        for i in range(len(rows)):
-            total[i] += column[i] * column[i]
-    for i in range(len(rows)):
-        square[i] = total[i]
+        row, w, s = rows[i], weight[labels[i]], sums[labels[i]]
+        a = b = c = e = f = g = h = o = 0.0
+        for k in range(0, whole, EIGHTH):
+            a += (w * (row[k] - shift[k]) - s[k]) ** 2
+            b += (w * (row[k + 1] - shift[k + 1]) - s[k + 1]) ** 2
+            c += (w * (row[k + 2] - shift[k + 2]) - s[k + 2]) ** 2
+            e += (w * (row[k + 3] - shift[k + 3]) - s[k + 3]) ** 2
+            f += (w * (row[k + 4] - shift[k + 4]) - s[k + 4]) ** 2
+            g += (w * (row[k + 5] - shift[k + 5]) - s[k + 5]) ** 2
+            h += (w * (row[k + 6] - shift[k + 6]) - s[k + 6]) ** 2
+            o += (w * (row[k + 7] - shift[k + 7]) - s[k + 7]) ** 2
+        for k in range(whole, d):
+            a += (w * (row[k] - shift[k]) - s[k]) ** 2
+        out[i] = ((a + b) + (c + e)) + ((f + g) + (h + o))
 
 
 @bare_inlined
-def smaller_two(value, where, label, best, second):
+def smaller(x, y):
+    """Return the smaller of two numbers: one instruction."""
+    return x if x < y else y
+
+
+@bare_inlined
+def keep_two(value, where, label, best, second):
     """Return the place of the smaller of two values, both of them, and the next one: no branch, for many at once."""
     larger = value if value > best else best
-    return (
-        np.int32(where) if value < best else label,
-        value if value < best else best,
-        larger if larger < second else second,
-    )
+    return np.int32(where) if value < best else label, smaller(value, best), smaller(larger, second)
 
 
 @bare
-def two_smallest(products, first, label, best, second):
+def two_smallest(products, first, base, share, square, label, best, second):
     """Keep of every column of a block its smallest value and the one after it, with those of the blocks before.
 
-    ``products`` (clusters, rows): of each pair. ``label`` (rows,): the cluster, counted from ``first`` on, of the
-    smallest. Columns are independent of each other, so this becomes vector instructions; four clusters at a time are
-    looked at before the results are written back. Cost: one pass.
+    ``products`` (clusters, rows): of each pair; the value of a pair is the product plus ``base`` of the cluster plus
+    its ``share`` of ``square`` (rows,). ``label`` (rows,): the cluster of the smallest; clusters are counted from
+    ``first`` on. Columns are independent of each other, so this becomes vector instructions. Of eight clusters only the
+    smallest value counts at first; when the block is done, the eight that hold the smallest are looked at once more.
+    Cost: one pass.
     """
-    whole = len(products) // 4 * 4
-    for q in range(0, whole, 4):
-        one, two, three, four, at = products[q], products[q + 1], products[q + 2], products[q + 3], first + q
+    whole = len(products) // EIGHTH * EIGHTH
+    for q in range(0, whole, EIGHTH):
+        at, some, b, s = first + q, products[q : q + EIGHTH], base[first + q :], share[first + q :]
+        p1, p2, p3, p4, p5, p6, p7, p8 = some[0], some[1], some[2], some[3], some[4], some[5], some[6], some[7]
+        b1, b2, b3, b4, b5, b6, b7, b8 = b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]
+        s1, s2, s3, s4, s5, s6, s7, s8 = s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]
         for i in range(len(label)):
-            where, low, high = smaller_two(one[i], at, label[i], best[i], second[i])
-            where, low, high = smaller_two(two[i], at + 1, where, low, high)
-            where, low, high = smaller_two(three[i], at + 2, where, low, high)
-            label[i], best[i], second[i] = smaller_two(four[i], at + 3, where, low, high)
+            x = square[i]
+            low = smaller(p1[i] + b1 + s1 * x, p2[i] + b2 + s2 * x)
+            two = smaller(p3[i] + b3 + s3 * x, p4[i] + b4 + s4 * x)
+            three = smaller(p5[i] + b5 + s5 * x, p6[i] + b6 + s6 * x)
+            four = smaller(p7[i] + b7 + s7 * x, p8[i] + b8 + s8 * x)
+            value = smaller(smaller(low, two), smaller(three, four))
+            label[i], best[i], second[i] = keep_two(value, at, label[i], best[i], second[i])
     for q in range(whole, len(products)):
-        one = products[q]
+        one, b1, s1 = products[q], base[first + q], share[first + q]
         for i in range(len(label)):
-            label[i], best[i], second[i] = smaller_two(one[i], first + q, label[i], best[i], second[i])
+            label[i], best[i], second[i] = keep_two(
+                one[i] + b1 + s1 * square[i], first + q, label[i], best[i], second[i]
+            )
+    for i in range(len(label)):
+        begin = label[i] - first
+        if 0 <= begin < whole:
+            low, high, found = products[begin, i] + base[label[i]] + share[label[i]] * square[i], second[i], begin
+            for q in range(begin + 1, begin + EIGHTH):
+                value = products[q, i] + base[first + q] + share[first + q] * square[i]
+                found, low, high = keep_two(value, q, np.int32(found), low, high)
+            label[i], second[i] = first + found, high
