@@ -20,10 +20,7 @@ BYTES_OF_ALL_PAIRS = 34
 
 def first_objects(tree: ClusterTree) -> NDArray[np.intp]:
     """Return the first object of every node: on the left, always."""
-    first = list(range(tree.n_objects))
-    for left in tree.links["left"].tolist():
-        first.append(first[left])
-    return np.array(first, dtype=np.intp)
+    return ends_of(np.concatenate((np.arange(tree.n_objects), tree.links["left"])).astype(np.intp))
 
 
 def parents(tree: ClusterTree) -> NDArray[np.intp]:

@@ -123,9 +123,11 @@ class Helper:
         ends = np.cumsum(counts)
         at = np.arange(counts.sum()) + np.repeat(self.starts[place] - (ends - counts), counts)
         entries = self.entries[at].astype(np.int64)
-        there = ~changed[entries]
-        starts = np.append(0, np.append(0, np.cumsum(there))[ends])
-        return Known(slots, changed, self.radius[place], starts, entries[there])
+        gone = changed[entries]
+        if not gone.any():
+            return Known(slots, changed, self.radius[place], np.append(0, ends), entries)
+        starts = np.append(0, ends - np.append(0, np.cumsum(gone))[ends])
+        return Known(slots, changed, self.radius[place], starts, entries[~gone])
 
 
 def changed_since(then: NDArray[np.int64], now: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -148,9 +148,13 @@ class VectorsEngine(ListEngine):
         """Fill lists by float32 products; what they cannot prove by float64 products, then one by one."""
         self.searches += len(slots)
         self.unsure[slots] = True
-        self._pack(in_order=2 * len(slots) > self.n_clusters >= WORTH_ORDERING)
-        worth = not push and is_worth(len(slots), self.n_clusters, self.problem.n_objects)
-        self._search_columns(self._search_with_help(slots) if worth else slots, push)
+        worth, left = not push and is_worth(len(slots), self.n_clusters, self.problem.n_objects), slots
+        if worth and self.helper is not None:
+            self._pack()
+            left = self._search_with_help(slots, self.helper)
+        if len(left):
+            self._pack(in_order=2 * len(left) > self.n_clusters >= WORTH_ORDERING)
+            self._search_columns(left, push)
         if self.record is not None and worth:
             radius = self.lowered(self.lists.radius[slots], slots)
             self.record.add(int(self.work.counters[LEVEL]), self.lists, self.nodes, slots, radius)
@@ -289,11 +293,11 @@ class VectorsEngine(ListEngine):
         length = np.sqrt(radius) * (1.0 - ROUNDING) - error * (np.sqrt(space.weight[slots]) if space.by_size else 1.0)
         return np.asarray(np.maximum(length, 0.0) ** 2)
 
-    def _search_with_help(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _search_with_help(self, slots: NDArray[np.int64], helper: Helper) -> NDArray[np.int64]:
         """Fill lists by what an earlier run knows, and a search among changed clusters; return who is left."""
         left = np.ones(self.problem.n_objects, bool)
         level = int(self.work.counters[LEVEL])
-        for known in self.helper.known(level, self.nodes, slots, self.n_clusters) if self.helper else ():
+        for known in helper.known(level, self.nodes, slots, self.n_clusters):
             left[known.slots[~self._search_changed(known)]] = False
         return slots[left[slots]]
 

@@ -92,7 +92,9 @@ def make_moments(problem: Problem, vectors: NDArray[Any]) -> Moments:
     weight = np.ones(n) if row.equal_parts else problem.weights.copy()
     sums = np.zeros((n, -(-d // 4) * 4))
     sums[:, :d] = unit_rows(vectors) if squares is Squares.UNIT else vectors
-    sums -= exact_shift(sums)
+    shift = exact_shift(sums)
+    if shift.any():
+        sums -= shift
     first = find_twins(sums) if (weight != 1).any() or problem.alpha == 0.0 else None
     if (weight != 1).any():
         sums *= weight[:, None]
