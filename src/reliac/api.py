@@ -32,7 +32,7 @@ from .run.neighbors import cluster_along
 from .run.parts import cluster_by_parts
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
-from .run.standard import linkage_without_ties
+from .run.standard import linkage_without_ties, turned
 from .run.tables import Wanted, cluster_table
 from .tree.building import with_root
 from .tree.clustertree import ClusterTree
@@ -40,8 +40,8 @@ from .tree.levels import has_ties
 from .tree.storage import read_tree
 from .tree.treetable import TreeTable
 
-#: What the optimal ordering of n objects takes, divided by n^2: distances, and what SciPy's routine makes of them.
-BYTES_TO_ORDER = 30
+#: What the optimal ordering of n objects takes, divided by n^2: distances in three forms, and blocks of them.
+BYTES_TO_ORDER = 36
 
 CriterionName = Literal["single", "complete", "average", "weighted", "centroid", "median", "ward"]
 
@@ -343,7 +343,7 @@ def linkage(
     y : (n, d) vectors, or a condensed (n(n-1)/2,) matrix of distances.
     method : "single", "complete", "average", "weighted", "centroid", "median" or "ward".
     metric : for vectors, the name of a metric or a function.
-    optimal_ordering : reorder the matrix so that neighbouring leaves are near each other (SciPy's routine).
+    optimal_ordering : turn clusters so that the sum of distances between neighbouring leaves is the smallest.
     preserve_input : accepted for fastcluster's sake; the input is never written to.
 
     Examples
@@ -366,12 +366,7 @@ def linkage(
         if row.reducible and has_ties(tree):  # a tie joins three at once: not what the standard strategy does
             tree = cluster_problem(replace(problem, alpha=0.0))
         matrix = tree.linkage_matrix("distance" if row.reducible else "level")
-    if optimal_ordering and len(matrix):
-        from scipy.cluster.hierarchy import optimal_leaf_ordering
-
-        distances = problem.objects.condensed_distances(problem.metric)
-        matrix = np.asarray(optimal_leaf_ordering(matrix, distances))
-    return matrix
+    return turned(matrix, problem.objects.condensed_distances(problem.metric)) if optimal_ordering else matrix
 
 
 def load(path: str | os.PathLike[str]) -> ClusterTree:

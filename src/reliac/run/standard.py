@@ -1,4 +1,7 @@
-"""The standard strategy on a few objects without ties: there SciPy's own compiled code gives the same tree, at once."""
+"""Linkage matrices of the standard strategy.
+
+On a few objects without ties SciPy's own compiled code gives the same tree, at once. The order of the leaves is ours.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..input.problem import Problem
+from ..tree.building import make_links
+from ..tree.clustertree import ClusterTree
 
 #: Above so many objects our own compiled code is worth its loading ...
 MOST = 1500
@@ -57,3 +62,27 @@ def _repeat(values: NDArray[Any]) -> bool:
     """Tell whether a value occurs twice."""
     ordered = np.sort(values)
     return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def turned(matrix: NDArray[np.float64], distances: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a linkage matrix with the parts of its rows turned so that leaves are in the optimal order.
+
+    ``distances``: of all pairs, condensed. Of two optimal orders, one of which is the other backwards, the one in which
+    object 0 comes before the last object.
+    """
+    n = len(matrix) + 1
+    if n == 1:
+        return matrix
+    ends, first = matrix[:, :2].astype(np.intp).tolist(), list(range(n))
+    for left, _ in ends:
+        first.append(first[left])
+    p, q = (np.array([first[row[side]] for row in ends], np.intp) for side in (0, 1))
+    links = make_links(n, p, q, matrix[:, 2], np.arange(1, n))
+    tree = ClusterTree(n, links, np.arange(n), np.ones(n))
+    order = tree.order_leaves(distances, metric="precomputed", how="optimal")
+    place = np.argsort(order)
+    begin = (place if place[0] <= place[-1] else n - 1 - place).tolist()
+    for row in ends:
+        row.sort(key=begin.__getitem__)
+        begin.append(begin[row[0]])
+    return np.column_stack((np.array(ends, np.float64).reshape(-1, 2), matrix[:, 2:]))
