@@ -357,12 +357,46 @@ def test_scores_are_drawn_with_their_best_numbers():
         (lambda tree, X: tree.suggest(n_clusters=[1]), "No score is defined"),
         (lambda tree, X: tree.suggest(repeats=-1), "repeats=-1"),
         (lambda tree, X: reliac.cluster([[0.0], [1.0]]).scores(), "No number of clusters"),
+        (lambda tree, X: tree.scores([2, 3, 4]), r"\[2, 3, 4\] in place of X"),
+        (lambda tree, X: tree.scores(metric="precomputed"), "metric='precomputed' for a tree that holds rows"),
+        (lambda tree, X: of_distances(X).scores(metric="cosine"), "metric='cosine' for a tree that holds distances"),
+        (lambda tree, X: of_distances(X).suggest(metric="cosine"), "metric='cosine' for a tree that holds distances"),
+        (lambda tree, X: reliac.cluster(np.ones((9, 2))).suggest(), "or all of them have the same"),
+        (lambda tree, X: tree.suggest(n_clusters=[1, 60]), "No score is defined"),
     ],
 )
 def test_mistakes_are_told_in_three_parts(ask, message):
     X = blobs(1)
     with pytest.raises((ValueError, TypeError), match=rf"{message}.*Allowed: .*Next: "):
         ask(reliac.cluster(X), X)
+
+
+def of_distances(X):
+    return reliac.cluster(pdist(X), "average", metric="precomputed")
+
+
+def test_lone_objects_get_no_vote_for_the_gap_before_the_first_join():
+    X = blobs(1)
+    tree = reliac.cluster(X, "single")
+    found = tree.suggest(n_clusters=range(2, 61))
+    assert found.votes["relative_gap"] == tree.suggest(n_clusters=range(2, 60)).votes["relative_gap"] < 60
+    assert of_distances(X).scores(metric="precomputed").equals(of_distances(X).scores())
+
+
+def test_a_score_that_is_the_same_for_all_numbers_has_no_say():
+    tree = reliac.cluster([[0.0], [0.0], [0.0], [5.0], [5.0], [5.0], [9.0], [9.0]], "single")
+    found = tree.suggest(n_clusters=[3, 4, 5])
+    assert found.n_clusters == 3
+    assert "calinski_harabasz" not in found.votes  # infinite for all of them
+    assert "Calinski" not in repr(found)
+
+
+def test_more_numbers_are_asked_for_only_where_there_are_more():
+    tree = reliac.cluster(np.arange(8.0)[:, None] ** 3, "single")
+    fewer, all_of_them = (tree.suggest(n_clusters=range(2, stop)) for stop in (7, 8))
+    assert (fewer.n_clusters, all_of_them.n_clusters) == (6, 7)
+    assert "score more" in fewer.doubts
+    assert "score more" not in all_of_them.doubts
 
 
 def test_a_forest_has_scores_from_its_own_number_of_clusters_on():

@@ -48,7 +48,7 @@ def choose_number(asked: Asked, tree: ClusterTree) -> Suggestion:
         table = with_stability(table, parts)
     found = suggestion(table)
     if found is None:
-        given = f"No score is defined for {fewest} to {most} clusters of {tree.n_objects} objects"
+        given = f"No score is defined for {fewest} to {most} clusters of {tree.n_objects} objects, or all have the same"
         raise ValueError(explain(given, f"2 to {tree.n_objects - 1} clusters", "change --fewest and --most"))
     return found
 

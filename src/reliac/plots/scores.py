@@ -23,7 +23,7 @@ def plot_suggestion(found: Suggestion, axes: Sequence[Axes] | None = None) -> li
 
     A grey line marks the number that is suggested.
     """
-    values = goodness(found.table)
+    values = {name: good for name, good in goodness(found.table).items() if name in found.votes}
     if axes is None:
         columns = min(2, len(values))
         rows = -(-len(values) // columns)

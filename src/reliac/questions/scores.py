@@ -47,6 +47,7 @@ class ScoreTable:
     counts: list[int]
     columns: dict[str, list[float]]
     notes: dict[str, str] = field(default_factory=dict)
+    n_objects: int = 0  # of the tree; 0: not known
 
     def frame(self) -> Any:
         """Return a pandas DataFrame, with the notes in ``attrs``."""
@@ -99,7 +100,7 @@ def score_table(
     for name in OF_CUTS & table.keys():
         table[name] = np.where(undefined, np.nan, table[name])
     table |= {name: column[steps] for name, column in scores_of_tree(tree, merge, by).items()}
-    return ScoreTable(counts, {name: column.tolist() for name, column in table.items()}, notes)
+    return ScoreTable(counts, {name: column.tolist() for name, column in table.items()}, notes, tree.n_objects)
 
 
 def _why_no_means(data: Measured) -> str:
@@ -198,11 +199,12 @@ def measured(tree: ClusterTree, X: Any = None, metric: Any = None) -> Measured:
                 )
             )
         no_rows = isinstance(objects, (Distances, Graph))
+        _check_metric(metric, no_rows)
         return Measured(objects, "precomputed" if no_rows else _metric_of(tree, metric), tree.weights)
-    if isinstance(X, (range, numbers.Integral)):
+    measure = _metric_of(tree, metric)
+    if isinstance(X, (range, numbers.Integral)) or (measure != "precomputed" and _are_counts(X)):
         given = f"{shown(X)} in place of X"
         raise TypeError(explain(given, "X, then n_clusters", f"write n_clusters={shown(X)}"))
-    measure = _metric_of(tree, metric)
     objects = make_objects(X, measure)
     if objects.n != tree.n_objects:
         given = f"X has {objects.n} rows for a tree of {tree.n_objects} objects"
@@ -210,6 +212,20 @@ def measured(tree: ClusterTree, X: Any = None, metric: Any = None) -> Measured:
             explain(given, f"{tree.n_objects} rows, in the order of the tree", "pass the rows of the tree")
         )
     return Measured(objects, measure, tree.weights)
+
+
+def _are_counts(X: Any) -> bool:
+    """Tell whether a list of whole numbers was passed where rows are expected."""
+    return isinstance(X, (list, tuple)) and bool(X) and all(isinstance(item, numbers.Integral) for item in X)
+
+
+def _check_metric(metric: Any, no_rows: bool) -> None:
+    """Refuse a metric that does not fit what the tree holds: rows are compared by one, distances are there."""
+    if metric is None or (canonical_metric(metric) == "precomputed") == no_rows:
+        return
+    holds, allowed = ("distances", "'precomputed', or none") if no_rows else ("rows", "a metric that compares rows")
+    given = f"{option('metric', metric)} for a tree that holds {holds} of its objects"
+    raise ValueError(explain(given, allowed, "leave metric out, or pass other data of the same objects as X"))
 
 
 def _metric_of(tree: ClusterTree, metric: Any) -> MetricLike:

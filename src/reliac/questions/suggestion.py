@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -75,12 +75,12 @@ def goodness(table: ScoreTable) -> dict[str, Any]:
     """Return the scores that speak for a number of clusters, larger for better; those without any value are left out.
 
     A distance gap counts as a share of the distance of the next join: a gap of 1 below a join at 2 says more than one
-    below a join at 100.
+    below a join at 100. Before the first join the gap is all of it, whatever the data are, and says nothing.
     """
     columns = {name: np.array(column) for name, column in table.columns.items()}
     with np.errstate(invalid="ignore", divide="ignore"):
         columns["relative_gap"] = np.where(columns["distance"] > 0, columns["gap"] / columns["distance"], 0.0)
-    columns["relative_gap"][np.isnan(columns["gap"])] = np.nan
+    columns["relative_gap"][np.isnan(columns["gap"]) | (np.array(table.counts) == table.n_objects)] = np.nan
     if "silhouette" not in columns and "simplified_silhouette" in columns:
         columns["silhouette"] = columns["simplified_silhouette"]
     found = {name: sign * columns[name] for name, (_, sign) in VOTERS.items() if name in columns}
@@ -97,7 +97,7 @@ def suggestion_for(
         table = with_stability(table, stability_table(tree, (X, metric), table.counts, repeats=repeats, **how))
     found = suggestion(table)
     if found is None:
-        given = "No score is defined for these numbers of clusters"
+        given = "No score is defined for these numbers of clusters, or all of them have the same"
         raise ValueError(explain(given, "numbers between 1 and the number of objects", "score other numbers"))
     return found
 
@@ -105,15 +105,16 @@ def suggestion_for(
 def with_stability(table: ScoreTable, stability: ScoreTable) -> ScoreTable:
     """Return scores with the stability of the same cuts beside them."""
     columns = table.columns | {"stability": stability.columns["stability"]}
-    return ScoreTable(table.counts, columns, table.notes | stability.notes)
+    return replace(table, columns=columns, notes=table.notes | stability.notes)
 
 
 def suggestion(table: ScoreTable) -> Suggestion | None:
     """Return the number that most scores are best at; of equal ones the best place on average; None without scores.
 
-    Where no two scores agree, the best place on average of all numbers decides.
+    Where no two scores agree, the best place on average of all numbers decides. A score that is the same for all
+    numbers has no say.
     """
-    good = goodness(table)
+    good = {name: values for name, values in goodness(table).items() if _tells_apart(values)}
     if not good:
         return None
     counts = table.counts
@@ -130,6 +131,12 @@ def suggestion(table: ScoreTable) -> Suggestion | None:
     others = [count for count in counts if count != best]
     second = best_of(others) if others else None
     return Suggestion(best, _reason(best, votes, counts), _doubts(best, votes, table), second, votes, table)
+
+
+def _tells_apart(values: Any) -> bool:
+    """Tell whether a score is not the same for all numbers that it is defined for; for one number it may be."""
+    defined = values[~np.isnan(values)]
+    return len(defined) == 1 or bool((defined != defined[0]).any())
 
 
 def _places(values: Any) -> Any:
@@ -171,7 +178,7 @@ def _doubts(best: int, votes: dict[str, int], table: ScoreTable) -> str:
         told.append(f"No two scores agree ({_listed(list(said.values()))}): take no number for granted.")
     elif len(said) > 1 or best not in said:
         told.append(f"The scores disagree: {_listed([words for count, words in said.items() if count != best])}.")
-    if best == max(table.counts) > min(table.counts):
+    if best == max(table.counts) > min(table.counts) and best != table.n_objects - 1:
         told.append("It is the largest number that was scored: score more.")
     silhouettes = table.columns.get("silhouette") or table.columns.get("simplified_silhouette")
     if silhouettes and silhouettes[table.counts.index(best)] < WEAK:
