@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -204,6 +205,56 @@ def test_compiled_and_plain_code_find_the_same_clusters_in_blocks_of_any_size(cr
                 patch.setattr(bymeans, "WORTH_LOADING", 0)
                 np.testing.assert_array_equal(tree.predict(new, count), plain)
                 np.testing.assert_array_equal(tree.predict(np.asfortranarray(new)[::2], count), plain[::2])
+
+
+@pytest.mark.parametrize(
+    ("criterion", "metric"), [("ward", "euclidean"), ("average", "sqeuclidean"), ("average", "cosine")]
+)
+def test_compiled_code_measures_as_plain_code_does_near_and_far_from_zero(criterion, metric, monkeypatch):
+    pytest.importorskip("numba")
+    for seed, (kind, far) in enumerate(itertools.product((np.float32, np.float64, np.int64), (0.0, 300.0, 1e6))):
+        X, new = ((4 * blobs(seed + k, n=n) + far + k).astype(kind) for k, n in ((0, 50), (1, 83)))
+        if metric == "cosine":
+            X, new = X + kind(1), new + kind(1)
+        tree = reliac.cluster(X, criterion, metric=metric)
+        plain, distances = tree.predict(new, 12, return_distance=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(bymeans, "BLOCK_ROWS", 7)
+            patch.setattr(bymeans, "WORTH_LOADING", 0)
+            labels, measured = tree.predict(new, 12, return_distance=True)
+        np.testing.assert_array_equal(labels, plain)
+        np.testing.assert_allclose(measured, distances, rtol=1e-10 if far < 1e6 else 1e-6, atol=1e-12)
+        table = [literal_distances(tree, X, row, tree.labels(12), criterion, metric) for row in new]
+        np.testing.assert_allclose(measured, np.min(table, axis=1), rtol=1e-6, atol=1e-9)
+
+
+def literal_distances(tree, X, row, labels, criterion, metric):
+    """How far a row is from every cluster, as the tree shows it, in float64 from the members."""
+    found = []
+    for label in range(labels.max() + 1):
+        members = X[labels == label].astype(float)
+        if criterion == "average":
+            found.append(cdist([row.astype(float)], members, metric).mean())
+        else:
+            size = len(members)
+            found.append(np.sqrt(2 * size / (size + 1)) * np.linalg.norm(row - members.mean(axis=0)))
+    return found
+
+
+def test_rows_that_float32_cannot_tell_apart_are_decided_together_and_as_before(monkeypatch):
+    X = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [50.0, 50.0]])
+    new = np.tile([[2.0, 0.0], [0.0, 2.0], [2.0, 2.0], [1.0, 0.0], [40.0, 50.0]], (40, 1))
+    tree = reliac.cluster(X, "centroid")
+    decided, decide = [], bymeans.ByMeans._decide
+    monkeypatch.setattr(
+        bymeans.ByMeans, "_decide", lambda self, rows, left: decided.append(len(left)) or decide(self, rows, left)
+    )
+    monkeypatch.setattr(bymeans, "BLOCK_ROWS", 20)
+    labels, distances = tree.predict(new, 4, return_distance=True, n_jobs=2)
+    assert labels[:5].tolist() == [0, 0, 0, 0, 3]
+    assert distances[:5].tolist() == [2.0, 2.0, np.sqrt(8.0), 1.0, 10.0]
+    assert np.array_equal(labels, np.tile(labels[:5], 40))
+    assert [count for count in decided if count] == [120]  # three of five, of all blocks at once
 
 
 def test_many_new_rows_are_looked_at_in_compiled_code_and_nothing_is_compiled_after_it_is_loaded(monkeypatch):
