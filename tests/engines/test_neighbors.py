@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from scipy.spatial import KDTree
 
 import reliac
 from problems import blobs, grid, lattice, twins
@@ -230,11 +232,13 @@ def test_ctrl_c_stops_a_search():
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     started = time.monotonic()
+    gc.disable()  # Hypothesis has a function called when it runs: an interrupt that meets that function is lost
     try:
         timer.start()
         with pytest.raises(KeyboardInterrupt):
             reliac.neighbors(X, 5)
     finally:
+        gc.enable()
         signal.signal(signal.SIGINT, handler)
         timer.cancel()
     assert time.monotonic() - started < 20
@@ -278,3 +282,21 @@ def test_without_the_library_approximate_says_which_extra_brings_it(monkeypatch)
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
     with pytest.raises(ImportError, match=r"faiss.*Allowed:.*'approximate'.*Next:.*\[approximate\]"):
         reliac.neighbors(clustered(100), 3, approximate=True)
+
+
+def test_a_row_far_from_all_others_leaves_their_searches_in_float32(monkeypatch):
+    settled, settle = [], products.settle_ties
+
+    def note(packed, some, *found):
+        settled.extend(some)
+        return settle(packed, some, *found)
+
+    monkeypatch.setattr(nearest, "NOT_WORTH_LOADING", 0)
+    X = np.random.default_rng(11).normal(size=(3000, 30))
+    X[5] += 1e6
+    products.load_products()
+    monkeypatch.setattr(products, "settle_ties", note)
+    found = reliac.neighbors(X, 4)
+    assert len(settled) < 5
+    expected = KDTree(X).query(X, 5)[0][:, 1:]
+    np.testing.assert_allclose(found.distances, expected, rtol=1e-12)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...input.metrics import Squares, unit_rows
 from ...machine import in_threads
 from ..compiled.loading import FEW, bare, load
-from ..compiled.products import one_blas_thread, product_error, times_transposed
+from ..compiled.products import one_blas_thread, product_share, times_transposed
 from ..compiled.scanning import CHUNK, scan_values
 from .measuring import ROOTED, UNIT, enter, from_squares, settle, squared_gap
 
@@ -26,8 +26,8 @@ ROWS, COLUMNS = 256, 2048
 #: Rows that are selected besides the k nearest.
 BESIDES = 5
 
-#: Rows of a table that is read at once.
-READ = 4096
+#: Rows of a table that is read at once; and those that its middle is found from.
+READ, MIDDLE = 4096, 1001
 
 
 @bare
@@ -60,31 +60,36 @@ def measure_within(products, limit, left, right, first, own, form, distances, in
 
 
 class Packed:
-    """The rows as products need them: centred, scaled, in float32, with their squares in one more column."""
+    """The rows as products need them: centred, scaled, in float32, with their squares in one more column.
+
+    What products may be off by, a share of the squares, is taken off them: sums of products and squares are lower
+    bounds then, and a row far from all others spoils nothing but its own.
+    """
 
     def __init__(self, rows: NDArray[Any], form: Squares) -> None:
         self.rows, self.form = rows, int(form)
         n, self.d = rows.shape
         reads = [slice(at, at + READ) for at in range(0, n, READ)]
-        self.centre = np.sum([self.exact(some).sum(axis=0) for some in reads], axis=0) / n
+        # medians and not means: a row far away would move the centre away from all others
+        self.centre = np.median(self.exact(np.linspace(0, n - 1, min(n, MIDDLE)).astype(np.intp)), axis=0)
         largest = max(float(np.abs(self.exact(some) - self.centre).max()) for some in reads) * self.d**0.5
         self.unit = 2.0 ** np.ceil(np.log2(largest)) if largest else 1.0
         self.packed, self.square = np.empty((n, self.d + 1), np.float32), np.empty(n)
         for some in reads:
-            self.packed[some], self.square[some] = self.pack(self.exact(some))
-        self.longest = float(np.sqrt(self.square.max()))
+            self.packed[some], self.square[some] = self.pack(self.exact(some), np.float32)
 
     def exact(self, some: Any) -> NDArray[np.float64]:
         """Return some rows as they are compared, in float64."""
         rows = self.rows[some]
         return unit_rows(rows) if self.form == UNIT else np.ascontiguousarray(rows, dtype=np.float64)
 
-    def pack(self, exact: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rows for products, (m, d + 1), and their squares."""
+    def pack(self, exact: NDArray[np.float64], kind: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rows for products of a number type, (m, d + 1), and their squares, less what these may be off by."""
         packed = np.empty((len(exact), self.d + 1))
         np.subtract(exact, self.centre, out=packed[:, : self.d])
         packed[:, : self.d] /= self.unit
         packed[:, self.d] = np.einsum("ij,ij->i", packed[:, : self.d], packed[:, : self.d])
+        packed[:, self.d] *= 1 - product_share(self.d, kind)
         return packed, packed[:, self.d]
 
     def left(self, packed: NDArray[Any]) -> NDArray[Any]:
@@ -92,10 +97,6 @@ class Packed:
         left = packed * packed.dtype.type(-2)
         left[:, self.d] = 1
         return left
-
-    def error(self, square: NDArray[np.float64], kind: Any) -> NDArray[np.float64]:
-        """Return how far products of rows may be from the truth."""
-        return product_error(np.sqrt(square), self.longest, self.d, kind)
 
     @property
     def rounding(self) -> float:
@@ -165,7 +166,7 @@ def _search_block(packed: Packed, some: slice, distances: Any, indices: Any, pro
     for start in range(0, n, COLUMNS):
         select(times_transposed(left, packed.packed[start : start + COLUMNS]), start, some.start, bound, place)
     square = packed.square[some]
-    reach = packed.reach(bound[:, -1].astype(np.float64) + square - packed.error(square, np.float32))
+    reach = packed.reach(bound[:, -1].astype(np.float64) + square)
     place = np.ascontiguousarray(place[:, :-1])
     others = packed.exact(place.ravel()).reshape(count, selected, packed.d)
     settle(packed.exact(some), others, place, reach, packed.form, distances, indices, proven)
@@ -176,11 +177,11 @@ def settle_ties(
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return the neighbours of some rows, given as many others: all that may be as near as the last are measured."""
     exact = packed.exact(some)
-    own, square = packed.pack(exact)
-    left, limit = packed.left(own), packed.within(distances[:, -1]) - square + packed.error(square, np.float64)
+    own, square = packed.pack(exact, np.float64)
+    left, limit = packed.left(own), packed.within(distances[:, -1]) - square
     distances, indices = np.full_like(distances, np.inf), np.full_like(indices, np.iinfo(np.int64).max)
     for start in range(0, len(packed.packed), COLUMNS):
         right = packed.exact(slice(start, start + COLUMNS))
-        products = times_transposed(left, packed.pack(right)[0])
+        products = times_transposed(left, packed.pack(right, np.float64)[0])
         measure_within(products, limit, exact, right, start, some, packed.form, distances, indices)
     return distances, indices
