@@ -116,6 +116,8 @@ def _in_order(pairs: Pairs) -> Pairs:
 
 def _joining(pairs: Pairs, n: int) -> Pairs:
     """Return those of some pairs that still join something when taken one after the other: a forest."""
+    if not len(pairs):
+        return pairs  # a list of all objects would take more memory than they do
     leader, kept = list(range(n)), []
 
     def top(i: int) -> int:

@@ -26,7 +26,7 @@ def clusters_to_look_at(rows, steps, alpha, all_of_them):
     With alpha = 1 a link between two clusters that were not searched was there at the level before, and was taken.
     """
     if alpha == 1.0 and not all_of_them:
-        return steps.searched[: steps.counters[N_SEARCHED]].copy()
+        return steps.searched[: steps.counters[N_SEARCHED]]
     some, count = np.empty(steps.counters[N_ALIVE], np.int64), 0
     for c in range(len(rows.leader)):
         if rows.leader[c] == c:
