@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.loading import compiled
+from ..compiled.loading import bare_inlined, compiled
 from ..vectors.moments import Moments
 from .rows import SMALLEST, Room, Rows, add_row, begin_row
 from .steps import N_SEARCHED, Steps
@@ -19,23 +20,70 @@ SHARE_LEFT = 0.3
 FEWEST_SLOTS = 4096
 
 
+#: Entries as columns: those of rows, and those that are put aside.
+Entries = namedtuple("Entries", "other stored count pair")
+
+
 @compiled
-def move_rows(rows, room, alive, slot_of, other, stored, count, pair, start):
-    """Write the rows of the clusters ``alive`` one after the other, brought up to date, others by their new slots."""
+def lie_in_front(rows, alive, bound):
+    """Tell of clusters whether some of their entries lie before place ``bound``."""
+    in_front = np.zeros(len(alive), np.bool_)
+    for k in range(len(alive)):
+        left, segment = np.int64(rows.used[alive[k]]), alive[k]
+        while left > 0:
+            in_front[k] |= rows.start[segment] < bound
+            left -= rows.start[segment + 1] - rows.start[segment]
+            segment = np.int64(rows.following[segment])
+    return in_front
+
+
+@bare_inlined
+def copy_entry(rows, given, e, to, at):
+    """Copy an entry, with what these rows keep of one."""
+    to.other[at] = given.other[e]
+    if rows.listed:
+        to.stored[at] = given.stored[e]
+        if rows.reduction == SMALLEST:
+            to.pair[at] = given.pair[e]
+        else:
+            to.count[at] = given.count[e]
+
+
+@compiled
+def put_aside(rows, room, some, aside, start):
+    """Copy the rows of some clusters, brought up to date, one after the other."""
     at = 0
-    for c in alive:
+    for k in range(len(some)):
         begin_row(room)
-        length = add_row(rows, room, c, 0, c)
+        length = add_row(rows, room, some[k], 0, some[k])
         for e in range(length):
-            other[at + e] = slot_of[room.other[e]]
-            if rows.listed:
-                stored[at + e] = room.stored[e]
-                if rows.reduction == SMALLEST:
-                    pair[at + e] = room.pair[e]
-                else:
-                    count[at + e] = room.count[e]
+            copy_entry(rows, room, e, aside, at + e)
         at += length
-        start[slot_of[c] + 1] = at
+        start[k + 1] = at
+
+
+@compiled
+def move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start):
+    """Write the rows of the clusters ``alive`` to the front, one after the other, others by their new slots.
+
+    They are brought up to date, or were when they were put aside: those that lie where others are written.
+    """
+    at, put = 0, 0
+    for k in range(len(alive)):
+        if in_front[k]:
+            first, length = aside_start[put], aside_start[put + 1] - aside_start[put]
+            for e in range(length):
+                copy_entry(rows, aside, first + e, rows, at + e)
+            put += 1
+        else:
+            begin_row(room)
+            length = add_row(rows, room, alive[k], 0, alive[k])
+            for e in range(length):
+                copy_entry(rows, room, e, rows, at + e)
+        for e in range(at, at + length):
+            rows.other[e] = slot_of[rows.other[e]]
+        at += length
+        start[k + 1] = at
     return at
 
 
@@ -58,23 +106,11 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
     slot_of = np.full(len(leader), -1, np.int32)
     slot_of[alive] = np.arange(len(alive))
     slot_of = slot_of[leader]
-    entries = int(rows.used[alive].sum())
-    start = np.zeros(len(alive) + 1, np.int64)
-
-    def as_long(array: NDArray[Any]) -> NDArray[Any]:
-        return np.empty(entries if len(array) else 0, array.dtype)
-
-    moved = as_long(rows.other), as_long(rows.stored), as_long(rows.count), as_long(rows.pair)
-    entries = move_rows(rows, room, alive, slot_of, *moved, start)
-    other, stored, count, pair = (array[:entries] for array in moved)
+    start = _write_rows(rows, room, alive, slot_of)
     new = np.arange(len(alive), dtype=np.int32)
     searched = slot_of[steps.searched[: steps.counters[N_SEARCHED]]]
     steps.searched[: len(searched)], steps.counters[N_SEARCHED] = searched, len(searched)
     return rows._replace(
-        other=other,
-        stored=stored,
-        count=count,
-        pair=pair,
         start=start,
         following=np.full(len(alive), -1, np.int32),
         last=new.copy(),
@@ -89,6 +125,24 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
         looked=rows.looked[alive],
         points=rows.points if rows.listed else _move_points(rows.points, alive),
     )
+
+
+def _write_rows(rows: Rows, room: Room, alive: NDArray[np.intp], slot_of: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Write the rows of the clusters that are left to the front of the arrays, and give back the memory behind them."""
+    in_front = lie_in_front(rows, alive, int(rows.used[alive].sum()))
+    size = int(rows.used[alive[in_front]].sum())
+
+    def as_long(array: NDArray[Any]) -> NDArray[Any]:
+        return np.empty(size if len(array) else 0, array.dtype)
+
+    columns = rows.other, rows.stored, rows.count, rows.pair
+    aside, aside_start = Entries(*map(as_long, columns)), np.zeros(int(in_front.sum()) + 1, np.int64)
+    put_aside(rows, room, alive[in_front], aside, aside_start)
+    start = np.zeros(len(alive) + 1, np.int64)
+    entries = move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start)
+    for array in columns:
+        array.resize(min(entries, len(array)), refcheck=False)  # no kernel runs now, and nobody else has them
+    return start
 
 
 def _move_points(points: Moments, alive: NDArray[np.intp]) -> Moments:
