@@ -7,8 +7,11 @@ import pytest
 
 import reliac
 from problems import blobs, lattice
-from references import cluster_squares
+from references import cluster_squares, problem_of_squares
+from reliac.engines.compiled.products import times_transposed
 from reliac.engines.vectors import cells, engine
+from reliac.engines.vectors.moments import make_moments
+from reliac.engines.vectors.packing import packed_means
 
 
 @pytest.fixture
@@ -141,3 +144,33 @@ def test_a_row_far_from_all_others_costs_no_float64_searches_of_the_others(crite
     given = reliac.cluster(X, criterion, metric="sqeuclidean", engine="matrix")
     assert np.array_equal(found.links["level"], given.links["level"])
     np.testing.assert_allclose(found.links["distance"], given.links["distance"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["ward", "average", "centroid"])
+@pytest.mark.parametrize("far", [1e21, 3e21, 1e22])
+def test_a_row_so_far_that_float32_loses_all_others_changes_no_link(criterion, far):
+    X = np.random.default_rng(8).normal(size=(500, 24))
+    X[7] += far
+    found, expected = (
+        reliac.cluster(X, criterion, metric="sqeuclidean", engine=name).links for name in ("vectors", "matrix")
+    )
+    assert np.array_equal(found["level"], expected["level"])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-12, 1e-17, 1e-19, 1e-21, 1e-24])
+def test_products_of_packed_rows_are_lower_bounds_at_every_scale(scale, monkeypatch):
+    monkeypatch.setattr(cells, "TILE", 8)
+    rng = np.random.default_rng(9)
+    for d in (4, 24, 200):
+        X = rng.normal(size=(80, d)) * scale
+        X[40:] = X[:40] + rng.normal(size=(40, d)) * scale * 1e-3
+        space = make_moments(problem_of_squares(X, "centroid"), X)
+        packed = packed_means(space, np.arange(80), 1.0, np.float32, lambda fill, starts: [fill(at) for at in starts])
+        left = packed * np.float32(-2)
+        left[:, -1] = 1
+        true = ((X[:, None] - X) ** 2).sum(2)
+        np.fill_diagonal(true, np.inf)
+        assert (times_transposed(left, packed) + packed[:, -1:] <= true).all()
+        tiles = cells.Tiles(packed, np.ones(80), 1e30)
+        least = cells.least_distances(tiles.balls, tiles.points, False)
+        assert (least <= true.reshape(80, 10, 8).min(2).T).all()

@@ -395,3 +395,80 @@ def test_tiles_are_looked_for_as_long_as_enough_of_them_were_left_out_in_all():
     skipping.note(ENOUGH, 4 * ENOUGH)
     skipping.note(ENOUGH, ENOUGH)  # noise, which needs everything, comes last
     assert skipping.worth_it
+
+
+def test_new_clusters_that_are_near_to_everybody_are_entered_some_at_a_time(all_on_device, monkeypatch):
+    from reliac.engines.gpu import search
+
+    noise = np.random.default_rng(6).normal(size=(300, 64))
+    reached, sizes = search.Search.reached, []
+
+    def note(self, rows, radius):
+        sizes.append(len(rows) * len(self.living))
+        return reached(self, rows, radius)
+
+    monkeypatch.setattr(search.Search, "reached", note)
+    monkeypatch.setattr(search, "REACHED", 2000)
+    for criterion in ("centroid", "median"):
+        assert same_links(noise, criterion, metric="sqeuclidean")
+    assert max(sizes) <= 2000
+
+
+def test_a_device_without_memory_is_left_before_the_cpu_goes_on(all_on_device, monkeypatch):
+    import gc
+
+    import torch
+
+    from reliac.engines.gpu.levels import DeviceLevels
+    from reliac.engines.vectors.engine import VectorsEngine
+
+    links, levels, alive = DeviceLevels.links, VectorsEngine.levels, []
+    X = blobs(4, n=333)
+
+    def full(self, touched):
+        if self.level == 2:
+            raise torch.OutOfMemoryError("no memory")
+        return links(self, touched)
+
+    def count(self, level):
+        if self.problem.n_objects == 333 and type(self) is VectorsEngine:
+            alive.append(sum(type(thing) is torch.Tensor and len(thing.shape) > 0 for thing in gc.get_objects()))
+        yield from levels(self, level)
+
+    monkeypatch.setattr(DeviceLevels, "links", full)
+    monkeypatch.setattr(VectorsEngine, "levels", count)
+    gc.collect()
+    before = sum(type(thing) is torch.Tensor and len(thing.shape) > 0 for thing in gc.get_objects())
+    tree = reliac.cluster(X, "ward", engine="gpu")
+    assert alive == [before]
+    assert tree.engine == "vectors"
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+def test_lists_made_by_the_kernel_are_those_of_plain_torch():
+    code = """
+        import numpy as np, torch
+        from reliac.engines.gpu import listing, moments as M
+        rng = np.random.default_rng(1)
+        for k in range(60):
+            n, m, given = int(rng.integers(3, 120)), int(rng.integers(1, 5)), int(rng.choice([1, 5, 19, 20, 21, 40]))
+            sums = torch.from_numpy(rng.integers(0, 4, (n, 4)).astype(float))
+            weight = torch.from_numpy(rng.integers(1, 4, n).astype(float))
+            by_size, with_spread = bool(k & 1), bool(k & 2)
+            like = M.KIND_OF_ROWS._replace(by_size=by_size, with_spread=with_spread, scale=0.5)
+            some = M.DeviceMoments(sums, weight, torch.arange(n), torch.from_numpy(rng.random(n)), like)
+            some.in_order = bool(k & 4)
+            rows, slots = torch.from_numpy(rng.choice(n, m)), torch.from_numpy(rng.integers(-1, n, (m, given)))
+            radius = torch.from_numpy(rng.choice([0.0, 1.0, 5.0, 50.0, np.inf], m))
+            some.kernels = True
+            one = listing.make_lists(some, rows, slots.int() if k & 8 else slots, radius)
+            some.kernels = False
+            two = listing.make_lists(some, rows, slots, radius)
+            assert torch.equal(one.distances, two.distances) and torch.equal(one.radius, two.radius)
+            assert torch.equal(one.slots.sort(1).values, two.slots.sort(1).values)
+    """
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "RELIAC_DEVICE": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -183,12 +183,15 @@ class Run:
                 # which rounds: so not where parts count alike.
                 history.at_once = 0 if problem.criterion.equal_parts else len(links.p)
                 self.write(Batch(np.arange(1, len(links.p) + 1), links, None))
+        heir: Choice | None = None
         try:
             self._develop(engine)
         except TooManyTies:
-            engine = self._relieved(relief(problem), f"ties left the {engine.name} engine no room")
+            heir = relief(problem)._replace(reason=f"ties left the {engine.name} engine no room")
         except NoRoom as error:
-            engine = self._relieved(choose(problem, error.heir), f"relieved the {engine.name} engine: {error}")
+            heir = choose(problem, error.heir)._replace(reason=f"relieved the {engine.name} engine: {error}")
+        if heir is not None:  # not before the error is forgotten: it holds on to all that the engine had in its hands
+            engine = self._relieved(heir)
         left = self.n_clusters
         stopped = left <= stop.n_clusters or history.last_level >= stop.max_level or stop.max_distance < math.inf
         if not stopped and not problem.may_end_in_forest:
@@ -196,9 +199,9 @@ class Run:
                 f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
             )
 
-    def _relieved(self, choice: Choice, reason: str) -> Engine:
+    def _relieved(self, choice: Choice) -> Engine:
         """Let another engine go on from the level reached."""
-        self.choice, self.found = choice._replace(reason=reason), {}
+        self.choice, self.found = choice, {}
         engine = choice.engine(self.problem, self.n_jobs)
         self._develop(engine)
         return engine

@@ -23,6 +23,11 @@ def product_share(d: int, kind: Any) -> float:
     return 2 * (d + 16) * float(np.finfo(kind).eps)
 
 
+def product_floor(d: int, kind: Any) -> float:
+    """Return how far it may be off besides, for each of the two rows: numbers so small that they lose their digits."""
+    return (d + 16) * float(np.finfo(kind).tiny)
+
+
 def product_error(norms: NDArray[np.float64], largest: float, d: int, kind: Any) -> NDArray[np.float64]:
     """Return, for rows x of these norms, how far |y|^2 - 2 x y + |x|^2 may be from |x - y|^2 for any y up to a norm."""
     return np.asarray(product_share(d, kind) / 2 * (norms + largest) ** 2)

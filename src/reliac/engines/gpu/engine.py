@@ -25,7 +25,6 @@ from ..compiled.rules import make_rules
 from ..lists.engine import SEARCH_LENGTH
 from ..lists.entries import LEVEL, N_ALIVE, N_LINKS, N_NODES
 from ..repeats import ROWS_LOOKED_AT, find_twins
-from ..vectors.blocks import push_all
 from ..vectors.engine import VectorsEngine
 from ..vectors.spatial import SpatialEngine
 from .columns import Frame, Skipping, make_frame
@@ -195,7 +194,6 @@ class GpuEngine(VectorsEngine):
         self.unsure[slots] = True
         search = self._search_as_they_are()
         rows = to_device(slots, self.device)
-        radius = self.lists.radius.copy()
 
         def keep(some: Any, lists: DeviceLists) -> None:
             at, places = to_host(some), to_host(lists.slots)
@@ -208,10 +206,12 @@ class GpuEngine(VectorsEngine):
             self._pack()
             self._search_one_by_one(left)
         if push:
-            radius[slots] = -np.inf  # what is searched needs no push
-            pairs = np.column_stack([to_host(x) for x in search.reached(rows, to_device(radius, self.device))])
             own = np.arange(self.problem.n_objects)
-            push_all(self.space, self.lists, self.nodes, self.work, pairs, own, own)
+            for some in search.few_at_a_time(rows):
+                radius = self.lists.radius.copy()
+                radius[slots] = -np.inf  # what is searched needs no push
+                pairs = search.reached(some, to_device(radius, self.device))
+                self.push_into_lists(np.column_stack([to_host(x) for x in pairs]), own, own)
 
     def _search_as_they_are(self) -> Search:
         """Bring the moments on the device up to date, and return a search among all that may be found."""

@@ -50,7 +50,10 @@ def _numerator(sums, weight, p, q, width, IN_ORDER: tl.constexpr):
 def _distance(
     sums, weight, row, spread, p, q, width, scale, IN_ORDER: tl.constexpr, SPREAD: tl.constexpr, BY_SIZE: tl.constexpr
 ):  # fmt: skip
-    """Return the distances of pairs of clusters, as :func:`reliac.engines.vectors.moments` has them."""
+    """Return the distances of pairs of clusters, as :func:`reliac.engines.vectors.moments` has them.
+
+    ``scale`` comes as float32: it is 1 or a half, which is exact.
+    """
     wp = tl.load(weight + p)
     wq = tl.load(weight + q)
     total = _numerator(sums, weight, p, q, width, IN_ORDER)
@@ -136,7 +139,8 @@ def list_nearest(moments: Any, rows: Any, slots: Any, radius: Any, length: int, 
             moments.sums, moments.weight, moments.row, moments.spread, rows.contiguous(), slots.contiguous(),
             radius.contiguous(), out, distances, limits, given, moments.sums.shape[1], moments.scale,
             IN_ORDER=moments.in_order, SPREAD=moments.with_spread, BY_SIZE=moments.by_size,
-            LENGTH=length, CUT=cut, PLACES=max(32, triton.next_power_of_2(given)), num_warps=2, enable_fp_fusion=False,
+            LENGTH=length, CUT=cut, PLACES=triton.next_power_of_2(max(32, given, length)),
+            num_warps=2, enable_fp_fusion=False,
         )  # fmt: skip
     return out, distances, limits
 

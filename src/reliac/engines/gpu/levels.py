@@ -1,9 +1,9 @@
 """Levels on the device: the certified lists of :mod:`reliac.engines.lists`, kept there, all clusters at once.
 
 A level takes the same four steps: look who is unproven and search it, take the reliable links, join, and follow entries
-of joined clusters to where they live now. It costs some 60 operations of torch, whatever it joins. So thin levels, and
-all that is rare (a level that a rule stops in, ties that fill a list), are left to the lists on the CPU, which go on
-from the same lists: :func:`DeviceLevels.thin`.
+of joined clusters to where they live now. It costs some hundred operations of torch, whatever it joins. So thin levels,
+and all that is rare (a level that a rule stops in, ties that fill a list), are left to the lists on the CPU, which go
+on from the same lists.
 """
 
 from __future__ import annotations
@@ -168,10 +168,16 @@ class DeviceLevels:
         self._keep(rows, make_lists(self.moments, rows, home, radius))
 
     def push(self, new: Any) -> Any:
-        """Enter new clusters, which may come nearer than their parts, into the lists they belong to; return whose."""
+        """Enter new clusters, which may come nearer than their parts, into the lists they belong to; return whose.
+
+        Some at a time: where they are near to everybody, the first ones fill the lists, and the others stay outside.
+        """
         if not len(new):
             return new
         search = Search(self.moments, self.alive, self.frame, self.rules.tie_factor, self.skipping)
+        return torch().cat([self._push(search, some) for some in search.few_at_a_time(new)])
+
+    def _push(self, search: Search, new: Any) -> Any:
         cluster, row = search.reached(new, self.radius)
         distance = self.moments.distances(row, cluster)
         near = (distance < self.radius[row]).nonzero()[:, 0]

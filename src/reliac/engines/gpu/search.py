@@ -22,6 +22,9 @@ FEW_COLUMNS, FEW_PRODUCTS = 4096, 2**26
 #: Numbers of a block of float64 products; on the CPU blocks are smaller.
 PRODUCTS, PRODUCTS_ON_CPU = 2**27, 2**22
 
+#: Numbers of a block where pairs are looked for, each of which may be one: some 80 bytes each.
+REACHED = 2**25
+
 #: Rows that are searched between two looks at Ctrl-C and progress.
 ROWS = 2**17
 
@@ -134,15 +137,15 @@ class Search:
             left.append(some[~self.proves(lists)])
         return torch().cat(left)
 
+    def few_at_a_time(self, rows: Any) -> Any:
+        """Return rows in blocks for :func:`reached`: all clusters may be within reach of a row."""
+        return rows.split(max(1, REACHED // len(self.living)))
+
     def reached(self, rows: Any, radius: Any) -> tuple[Any, Any]:
         """Return pairs of a row and a living cluster, by slots, that may be nearer than the radius of the latter.
 
         ``radius`` (n,): of all slots. All pairs that are so near are among them; none of a cluster with itself.
         """
         limit = radius[self.living] / (self.scale * (1 - 1e-9))
-        pairs = [(rows[:0], rows[:0])]
-        for some in self._blocks(rows):
-            row, place = (self.bounds(self.place_of[some]) < limit[None, :]).nonzero(as_tuple=True)
-            pairs.append((some[row], self.living[place]))
-        left, right = zip(*pairs, strict=True)
-        return torch().cat(left), torch().cat(right)
+        row, place = (self.bounds(self.place_of[rows]) < limit[None, :]).nonzero(as_tuple=True)
+        return rows[row], self.living[place]

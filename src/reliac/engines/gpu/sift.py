@@ -44,7 +44,7 @@ class _Packed:
         centred = by_chunk - self.centres[:, None, :]
         square = (centred * centred).sum(2).view(-1)
         self.halves = centred.half().view(self.rows.shape)
-        # halves are off by 2^-11 of each factor; sums in tensor cores by less than a quarter of what is allowed here
+        # halves are off by 2^-11 of each factor; sums in tensor cores by far less than is allowed here: docs/gpu.md
         self.delta = 2.0**-10 * 1.01 + (self.width + 16) * 2.0**-21 + 2.0**-20
         self.extra, self.inverse = pad(extra, (0, padding)), pad(inverse, (0, padding))
         self.low, self.middle = square * (1 - self.delta) + self.extra, square + self.extra

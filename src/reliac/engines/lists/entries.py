@@ -178,13 +178,6 @@ def catch_up(space, nodes, work, parts):
 
 
 @bare_inside
-def push(lists, nodes, work, r, node, distance):
-    """Enter a new cluster into the list of r if it lies inside the radius, and touch r."""
-    if enter(lists, r, node, distance):
-        touch(nodes, work, r)
-
-
-@bare_inside
 def enter(lists, r, node, distance):
     """Enter a cluster into the list of r if it lies inside the radius, and say so; a full list drops its farthest."""
     if distance >= lists.radius[r]:

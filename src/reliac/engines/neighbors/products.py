@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...input.metrics import Squares, unit_rows
 from ...machine import in_threads
 from ..compiled.loading import FEW, bare, load
-from ..compiled.products import one_blas_thread, product_share, times_transposed
+from ..compiled.products import one_blas_thread, product_floor, product_share, times_transposed
 from ..compiled.scanning import CHUNK, scan_values
 from .measuring import ROOTED, UNIT, enter, from_squares, settle, squared_gap
 
@@ -62,8 +62,8 @@ def measure_within(products, limit, left, right, first, own, form, distances, in
 class Packed:
     """The rows as products need them: centred, scaled, in float32, with their squares in one more column.
 
-    What products may be off by, a share of the squares, is taken off them: sums of products and squares are lower
-    bounds then, and a row far from all others spoils nothing but its own.
+    What products may be off by, a share of the squares and very little besides, is taken off them: sums of products and
+    squares are lower bounds then, and a row far from all others spoils nothing but its own.
     """
 
     def __init__(self, rows: NDArray[Any], form: Squares) -> None:
@@ -90,6 +90,7 @@ class Packed:
         packed[:, : self.d] /= self.unit
         packed[:, self.d] = np.einsum("ij,ij->i", packed[:, : self.d], packed[:, : self.d])
         packed[:, self.d] *= 1 - product_share(self.d, kind)
+        packed[:, self.d] -= product_floor(self.d, kind)
         return packed, packed[:, self.d]
 
     def left(self, packed: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from ..compiled.loading import bare
 from ..compiled.scanning import CHUNK, scan_values
 from ..compiled.sorting import insert
 from ..compiled.spaces import pair_distance
-from ..lists.entries import push
+from ..lists.entries import enter
 
 
 @bare
@@ -74,13 +74,19 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
 
 
 @bare
-def push_all(space, lists, nodes, work, pairs, slots, columns):
-    """Measure new clusters against those whose radius they may have entered, and enter them."""
-    for i, j in pairs:
-        r, c = columns[j], slots[i]
-        if nodes.node_of[r] < 0:
+def push_pairs(space, lists, nodes, pairs, slots, columns, first, stop, entered):
+    """Measure new clusters against those whose radius they may have entered, and enter them.
+
+    ``pairs`` (m, 2): places in ``slots``, new clusters, and in ``columns``. Only the columns from ``first`` to ``stop``
+    are seen to: every thread has lists of its own. ``entered`` (columns,) tells which lists have changed.
+    """
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        if j < first or j >= stop:
             continue
-        push(lists, nodes, work, r, nodes.node_of[c], pair_distance(space, c, r))
+        r, c = columns[j], slots[i]
+        if nodes.node_of[r] >= 0 and enter(lists, r, nodes.node_of[c], pair_distance(space, c, r)):
+            entered[j] = True
 
 
 @bare

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.products import product_share, times_transposed
+from ..compiled.products import product_floor, product_share, times_transposed
 
 #: Columns of a tile, and how many tiles a search looks at first; then twice as many, and so on.
 TILE, FIRST_TILES = 128, 16
@@ -115,7 +115,8 @@ class Balls(NamedTuple):
     def include(self, points: Points, ball: NDArray[np.int64]) -> None:
         """Make balls wide enough for points; ``ball`` (m,): in which one each belongs."""
         radius = np.sqrt(_squares((points.rows - self.centres[ball])[:, :-1]))
-        np.maximum.at(self.radius, ball, radius * np.float32(1 + ROUNDING) + _rounding(points))
+        lost = np.float32(np.sqrt(product_floor(points.rows.shape[1], np.float32)))
+        np.maximum.at(self.radius, ball, radius * np.float32(1 + ROUNDING) + _rounding(points) + lost)
         np.minimum.at(self.spread, ball, points.spread)
         np.minimum.at(self.weight, ball, points.weight)
 
@@ -131,10 +132,11 @@ def least_distances(balls: Balls, points: Points, by_size: bool) -> NDArray[np.f
 
     What is returned is a little less, for rounding.
     """
-    sure = np.float32(1 - product_share(points.rows.shape[1], np.float32))
+    width = points.rows.shape[1]
+    sure = np.float32(1 - product_share(width, np.float32))
     least = times_transposed(balls.centres * np.float32(-2), points.rows)
     least += (_squares(balls.centres) * sure)[:, None]
-    least += points.square * sure
+    least += points.square * sure - np.float32(4 * product_floor(width, np.float32))
     np.sqrt(np.maximum(least, 0, out=least), out=least)
     least -= balls.radius[:, None]
     least -= _rounding(points)

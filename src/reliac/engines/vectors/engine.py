@@ -23,13 +23,16 @@ from ..lists.entries import LEVEL, N_LINKS
 from ..lists.levels import ROUNDING
 from ..lists.reusing import Helper, Known, Record, enter_known, is_worth
 from ..repeats import often_repeated
-from .blocks import decide, exact_row, push_all, select_block
+from .blocks import decide, exact_row, push_pairs, select_block
 from .cells import WORTH_ORDERING, WORTH_SKIPPING, Tiles, Visits, order_by_cells, points_of
 from .moments import make_moments, refusal
 from .packing import GONE, READ, Among, Block, packed_means
 
 #: Rows and columns of one block product: small enough for the cache of one core.
 ROWS, COLUMNS = 128, 2048
+
+#: Pairs of new clusters and lists that they may enter which are worth one more thread.
+WORTH_A_THREAD = 2000
 
 #: Rows of a block with few columns, at most, and of a block where few are searched, at least.
 MOST_ROWS, FEWEST_ROWS = 1024, 16
@@ -185,10 +188,25 @@ class VectorsEngine(ListEngine):
             blocks,
             lambda block, result: self.done_with(block[~result[0]]),
         )
-        for block, (_, pairs) in zip(blocks, results, strict=True):
-            if push and len(pairs):
-                push_all(self.space, self.lists, self.nodes, self.work, pairs, block, self.columns)
+        if push:
+            starts = np.cumsum([0, *map(len, blocks[:-1])])
+            pairs = np.concatenate(
+                [pairs + np.array([start, 0]) for start, (_, pairs) in zip(starts, results, strict=True)]
+            )
+            self.push_into_lists(pairs, slots, self.columns)
         return np.concatenate([block[failed] for block, (failed, _) in zip(blocks, results, strict=True)])
+
+    def push_into_lists(self, pairs: NDArray[np.int64], slots: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+        """Enter new clusters into lists that they may belong to, in threads; touch those whose lists have changed."""
+        shares = min(self.threads, 1 + len(pairs) // WORTH_A_THREAD)
+        cuts = np.linspace(0, len(columns), shares + 1).astype(np.int64)
+        entered = np.zeros(len(columns), bool)
+
+        def share(k: int) -> None:
+            push_pairs(self.space, self.lists, self.nodes, pairs, slots, columns, cuts[k], cuts[k + 1], entered)
+
+        self.in_threads(share, range(shares))
+        self.touch(columns[entered])
 
     def _search_block(
         self, slots: NDArray[np.int64], among: Among, push: bool, within: NDArray[np.float64] | None = None

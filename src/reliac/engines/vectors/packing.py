@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.products import product_share
+from ..compiled.products import product_floor, product_share
 from .cells import InThreads
 from .moments import Moments
 
@@ -46,11 +46,12 @@ def packed_means(
 ) -> NDArray[Any]:
     """Return the representatives of clusters and, in one more column, their squares plus the spread inside.
 
-    What products may be off by, a share of these, is taken off: sums of products and squares are lower bounds then, and
-    a row far from all others spoils nothing but its own.
+    What products may be off by, a share of these and very little besides, is taken off: sums of products and squares
+    are lower bounds then, and a row far from all others spoils nothing but its own.
     """
-    packed = np.empty((len(slots), space.sums.shape[1] + 1), kind)
-    sure = 1 - product_share(space.sums.shape[1], kind)
+    d = space.sums.shape[1]
+    packed = np.empty((len(slots), d + 1), kind)
+    sure, floor = 1 - product_share(d, kind), product_floor(d, kind)
 
     def fill(start: int) -> None:
         some = slots[start : start + PACKED]
@@ -59,7 +60,7 @@ def packed_means(
         extra = np.einsum("ij,ij->i", means, means)
         if space.with_spread:
             extra += space.spread[some] / weight**2
-        packed[start : start + PACKED, :-1], packed[start : start + PACKED, -1] = means, extra * sure
+        packed[start : start + PACKED, :-1], packed[start : start + PACKED, -1] = means, extra * sure - floor
 
     in_threads(fill, range(0, len(slots), PACKED))
     return packed
