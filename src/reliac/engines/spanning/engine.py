@@ -131,26 +131,36 @@ def make_nest(edges: Edges, leader: NDArray[np.intp]) -> Nest:
 
     There can be a few times as many edges as objects: what is done with is let go at once.
     """
-    edges = thin(edges, leader)
-    order = np.argsort(edges.weight)
-    weight = edges.weight[order]
-    if (weight[1:] == weight[:-1]).any():
-        order = np.lexsort((edges.j, edges.i, edges.weight))
-    edges = Edges(*(column[order] for column in edges))
-    del order, weight
-    rank = np.cumsum(np.r_[0, edges.weight[1:] > edges.weight[:-1]]) if len(edges.i) else np.zeros(0, np.int64)
-    child, group = np.empty((len(rank), 2), np.int64), np.empty(len(rank), np.int64)
+    columns: list[NDArray[Any]] = list(thin(edges, leader))
+    del edges
+    _sort_edges(columns)
+    i, j, weight = columns[:3]
+    rank = np.cumsum(np.r_[0, weight[1:] > weight[:-1]]) if len(weight) else np.zeros(0, np.int64)
+    node = np.int32 if 2 * len(leader) < 2**31 else np.int64
+    child, group = np.empty((len(rank), 2), node), np.empty(len(rank), node)
     missing = np.zeros(2 * len(leader), np.int64)
-    nodes = nest_edges(edges.i, edges.j, rank, leader.copy(), child, group, missing)
+    nodes = nest_edges(i, j, rank, leader.copy(), child, group, missing)
     kept = child[:, 0] >= 0
-    columns: list[NDArray[Any]] = [edges.i, edges.j, edges.weight, rank, edges.copies, child, group]
-    del edges, rank, child, group
+    columns[3:] = [rank, columns[3], child, group]
+    del i, j, weight, rank, child, group
     if not kept.all():
         for k in range(len(columns)):
             columns[k] = columns[k][kept]
     first, edge_of = np.zeros(nodes + 1, np.int64), np.empty(2 * len(columns[0]), np.int64)
     index_edges(columns[5], first, edge_of)
     return Nest._make([*columns, missing, first, edge_of])
+
+
+def _sort_edges(columns: list[NDArray[Any]]) -> None:
+    """Sort edges by weight, then by i and j: one column after the other, each in place of what it was."""
+    i, j, weight = columns[:3]
+    order = np.argsort(weight)
+    ordered = weight[order]
+    if (ordered[1:] == ordered[:-1]).any():
+        order = np.lexsort((j, i, weight))
+    del i, j, weight, ordered
+    for k in range(len(columns)):
+        columns[k] = columns[k][order]
 
 
 def make_state(nest: Nest, leader: NDArray[np.intp], level: int, entries: int) -> State:

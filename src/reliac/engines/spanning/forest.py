@@ -65,8 +65,9 @@ def thin(edges: Edges, leader: NDArray[np.intp]) -> Edges:
         near = edges.weight <= np.partition(edges.weight, some)[some]
         kept.append(Edges(*(column[near] for column in edges)))
         connect_ends(kept[-1].i, kept[-1].j, leader)
-        far = np.flatnonzero(~near)
-        far = far[apart(edges.i[far], edges.j[far], leader)]
+        far = apart(edges.i, edges.j, leader)  # those just kept are inside now
+        if len(kept) == 1 and len(kept[0].i) + np.count_nonzero(far) == len(far):  # they have been thinned before
+            return edges
         edges = Edges(*(column[far] for column in edges))
     return Edges(*(np.concatenate(columns) for columns in zip(*kept, edges, strict=True))) if kept else edges
 

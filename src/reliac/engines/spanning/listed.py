@@ -27,6 +27,7 @@ def edges_of_graph(graph: Graph) -> Edges:
     i, j, distance = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, graph.distances.dtype)
     count = note_edges(graph.starts, graph.ends, graph.distances, limit, np.arange(graph.n), i, j, distance)
     some = thin(Edges(i[:count], j[:count], distance[:count], np.ones(count, np.int8)), np.arange(graph.n))
+    del i, j, distance  # much room, of which little is needed yet
     return as_edges(some.i, some.j, some.weight)
 
 
