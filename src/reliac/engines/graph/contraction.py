@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.loading import bare_inlined, compiled
+from ..compiled.loading import compiled
 from ..vectors.moments import Moments
-from .rows import SMALLEST, Room, Rows, add_row, begin_row
+from .rows import Room, Rows, add_row, begin_row, copy_entry
 from .steps import N_SEARCHED, Steps
 
 #: A graph is contracted when clusters have become fewer than this share of its slots ...
@@ -35,18 +35,6 @@ def lie_in_front(rows, alive, bound):
             left -= rows.start[segment + 1] - rows.start[segment]
             segment = np.int64(rows.following[segment])
     return in_front
-
-
-@bare_inlined
-def copy_entry(rows, given, e, to, at):
-    """Copy an entry, with what these rows keep of one."""
-    to.other[at] = given.other[e]
-    if rows.listed:
-        to.stored[at] = given.stored[e]
-        if rows.reduction == SMALLEST:
-            to.pair[at] = given.pair[e]
-        else:
-            to.count[at] = given.count[e]
 
 
 @compiled

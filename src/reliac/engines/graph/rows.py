@@ -192,19 +192,25 @@ def add_row(rows, room, p, length, c):
 
 
 @bare_inlined
+def copy_entry(rows, given, e, to, at):
+    """Copy an entry, with what these rows keep of one."""
+    to.other[at] = given.other[e]
+    if rows.listed:
+        to.stored[at] = given.stored[e]
+        if rows.reduction == SMALLEST:
+            to.pair[at] = given.pair[e]
+        else:
+            to.count[at] = given.count[e]
+
+
+@bare_inlined
 def write_row(rows, room, c, length):
     """Write the row in ``room`` back to the segments of cluster c; segments that stay empty are forgotten."""
     rows.used[c] = length
     e, segment = 0, c
     while True:
         for k in range(rows.start[segment], min(rows.start[segment] + length - e, rows.start[segment + 1])):
-            rows.other[k] = room.other[e]
-            if rows.listed:
-                rows.stored[k] = room.stored[e]
-                if rows.reduction == SMALLEST:
-                    rows.pair[k] = room.pair[e]
-                else:
-                    rows.count[k] = room.count[e]
+            copy_entry(rows, room, e, rows, k)
             e += 1
         if e == length:
             break
