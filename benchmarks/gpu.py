@@ -1,7 +1,7 @@
 """The gpu engine: seconds of whole calls on one device, and whether its links are those of the CPU, bit for bit.
 
-    python benchmarks/gpu.py --out docs/gpu.md             # everything, about ten minutes on a large card
-    python benchmarks/gpu.py --sections speed --largest 1000000
+    python benchmarks/gpu.py --out docs                    # everything, about ten minutes on a large card
+    python benchmarks/gpu.py --sections gpu --largest 1000000
     python benchmarks/gpu.py --sections bound              # sums in tensor cores against the error that is allowed
 
 Compiled code is loaded before. Each row is run three times (the largest once), the best counts. A section that runs out
@@ -25,6 +25,9 @@ from peers import write_into
 
 import reliac
 from reliac.engines.gpu.kernels import products_of_halves
+
+#: The pages that tables are written into.
+PAGES = {"gpu": "performance.md", "same": "gpu.md", "bound": "gpu.md"}
 
 #: Rows that are made at a time.
 BLOCK = 2**16
@@ -223,7 +226,7 @@ def bound(largest: int, times: int) -> Iterator[list[str]]:
 
 
 SECTIONS = {
-    "speed": (["work", "size", "seconds", "may take", "levels", "GiB on the device"], speed),
+    "gpu": (["work", "size", "seconds", "may take", "levels", "GiB on the device"], speed),
     "same": (["data", "the same links, bit for bit"], same),
     "bound": (["columns", "largest error seen / error allowed", "rows that gave it"], bound),
 }
@@ -235,7 +238,7 @@ def main() -> None:
     parser.add_argument("--largest", type=int, default=10_000_000, help="objects, at most")
     parser.add_argument("--times", type=int, default=3, help="runs of each row but the largest; the best counts")
     parser.add_argument("--minutes", type=float, default=60.0, help="no row is begun after so many minutes")
-    parser.add_argument("--out", type=Path, help="the docs page whose tables are written anew")
+    parser.add_argument("--out", type=Path, help="the folder of docs whose tables are written anew")
     arguments = parser.parse_args()
     words = f"{torch.cuda.get_device_name()}, torch {torch.__version__}; {machine()}"
     print(words, flush=True)
@@ -247,7 +250,7 @@ def main() -> None:
             rows.append(row)
             print("  ".join(row), flush=True)
             if arguments.out:
-                write_into(arguments.out, name, f"{words}\n\n{table(columns, rows)}")
+                write_into(arguments.out / PAGES[name], name, f"{words}\n\n{table(columns, rows)}")
             if time.perf_counter() - started > 60 * arguments.minutes:
                 print("no more time", flush=True)
                 break

@@ -38,6 +38,8 @@ DATA = {
     "often repeated": np.repeat(SPREAD.normal(size=(8, 3)), 30, axis=0),
     "a knot": np.concatenate([SPREAD.normal(size=(130, 6)), SPREAD.normal(size=(130, 6)) * 1e-5 + 3]),
     "one dimension": SPREAD.normal(size=(200, 1)),
+    "a row far away": np.concatenate([SPREAD.normal(size=(200, 6)), np.full((1, 6), 1e21)]),
+    "rows far away": np.concatenate([SPREAD.normal(size=(200, 6)), SPREAD.normal(size=(9, 6)) * 1e5 + 1e7]),
     "many dimensions": SPREAD.normal(size=(120, 300)).astype(np.float32),
 }
 
@@ -144,21 +146,29 @@ def test_it_can_be_stopped_and_developed(all_on_device):
     assert error.value.tree.n_levels >= 1
 
 
-@pytest.mark.parametrize("options", [{}, {"alpha": 0.5}])
-def test_a_run_leaves_nothing_on_the_device_whoever_keeps_the_engine(all_on_device, options):
+def count_tensors():
+    """Count the tensors that are on the device; on a GPU, those on the host stand behind arrays of results."""
     import gc
 
     import torch
 
-    def on_device():
-        return sum(type(thing) is torch.Tensor for thing in gc.get_objects())
+    from reliac.engines.gpu.device import the_device
 
+    found = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor]
+    return sum(len(tensor.shape) > 0 and tensor.device.type == the_device().type for tensor in found)
+
+
+@pytest.mark.parametrize("options", [{}, {"alpha": 0.5}])
+def test_a_run_leaves_nothing_on_the_device_whoever_keeps_the_engine(all_on_device, options):
+    import gc
+
+    reliac.cluster(blobs(4, n=200), "ward", engine="gpu", **options)  # what compilers leave behind is none of this
     gc.collect()
     gc.disable()
     try:
-        before = on_device()
+        before = count_tensors()
         reliac.cluster(blobs(4, n=200), "ward", engine="gpu", **options)
-        assert on_device() == before
+        assert count_tensors() == before
     finally:
         gc.enable()
 
@@ -230,19 +240,22 @@ def test_a_device_without_memory_left_lets_the_vectors_engine_go_on(all_on_devic
 def test_a_device_with_little_memory_searches_fewer_rows_at_a_time(all_on_device, monkeypatch):
     import torch
 
-    from reliac.engines.gpu import failures
-    from reliac.engines.gpu.plain import PlainSearch
+    from reliac.engines.gpu import failures, search
 
-    nearest, sizes, X = PlainSearch.nearest, [], DATA["noise"]
+    pack, sizes, X = search.pack_columns, [], DATA["noise"]
 
-    def full(self, own, k, least=0):
-        sizes.append(len(own))
-        if len(own) > 70:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return nearest(self, own, k, least)
+    class Full:
+        def __init__(self, columns, skipping):
+            self.packed = pack(columns, skipping)
+
+        def nearest(self, own, k):
+            sizes.append(len(own))
+            if len(own) > 70:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return self.packed.nearest(own, k)
 
     monkeypatch.setattr(failures, "SMALLEST_BATCH", 8)
-    monkeypatch.setattr(PlainSearch, "nearest", full)
+    monkeypatch.setattr(search, "pack_columns", Full)
     assert same_links(X, "ward", metric="sqeuclidean")
     assert sizes[:4] == [260, 130, 65, 65]
 
@@ -383,6 +396,26 @@ def test_the_smallest_numbers_of_long_rows_are_those_that_sorting_gives():
         assert all(len(set(row.tolist())) == count for row in places)
 
 
+def test_clusters_of_equal_rows_are_at_distance_0_whatever_rounding_makes_of_their_spread():
+    import torch
+
+    from reliac.engines.gpu.columns import Columns, make_frame
+    from reliac.engines.gpu.moments import KIND_OF_ROWS, DeviceMoments
+
+    rows = np.repeat(np.random.default_rng(2).normal(size=(2, 3)), [9, 1], axis=0)
+    sums, everyone = torch.from_numpy(np.pad(rows, ((0, 0), (0, 1)))), torch.arange(10)
+    first = torch.tensor([0] * 9 + [9])
+    kind = KIND_OF_ROWS._replace(with_spread=True)
+    some = DeviceMoments(sums, torch.ones(10).double(), first, torch.zeros(10).double(), kind)
+    for k in range(1, 8):
+        some.join(everyone[:1], everyone[k : k + 1])
+    assert some.spread[0] > 0, "this is to be a problem with rounding"
+    left = torch.tensor([0, 8, 9])
+    assert Columns(some, left, make_frame(some, left)).extra[0] == 0
+    some.join(everyone[:1], everyone[9:])
+    assert Columns(some, left[:2], make_frame(some, left[:2])).extra[0] > 0
+
+
 def test_tiles_are_looked_for_as_long_as_enough_of_them_were_left_out_in_all():
     from reliac.engines.gpu.columns import ENOUGH, Skipping
 
@@ -432,13 +465,13 @@ def test_a_device_without_memory_is_left_before_the_cpu_goes_on(all_on_device, m
 
     def count(self, level):
         if self.problem.n_objects == 333 and type(self) is VectorsEngine:
-            alive.append(sum(type(thing) is torch.Tensor and len(thing.shape) > 0 for thing in gc.get_objects()))
+            alive.append(count_tensors())
         yield from levels(self, level)
 
     monkeypatch.setattr(DeviceLevels, "links", full)
     monkeypatch.setattr(VectorsEngine, "levels", count)
     gc.collect()
-    before = sum(type(thing) is torch.Tensor and len(thing.shape) > 0 for thing in gc.get_objects())
+    before = count_tensors()
     tree = reliac.cluster(X, "ward", engine="gpu")
     assert alive == [before]
     assert tree.engine == "vectors"
@@ -472,3 +505,77 @@ def test_lists_made_by_the_kernel_are_those_of_plain_torch():
         [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+def test_searches_in_batches_and_without_skipping_find_the_nearest_where_triton_interprets_them():
+    code = """
+        import numpy as np, torch
+        from reliac.engines.gpu import columns as C, loading, moments as M, sift
+
+        class Never(C.Skipping):
+            worth_it = False
+
+        loading.ROWS = 40
+        loading.search_few(16, torch.device("cpu"))
+        sift.ROWS = sift.FEW_ROWS = sift.BLOCK
+        n, rng = 150, np.random.default_rng(0)
+        everyone = torch.arange(n)
+        for skipping, by_size in ((C.Skipping(), False), (Never(), True)):
+            sums = torch.from_numpy(rng.normal(size=(n, 8)))
+            weight = torch.from_numpy(rng.integers(1, 3, n).astype(float))
+            kind = M.KIND_OF_ROWS._replace(by_size=by_size)
+            some = M.DeviceMoments(sums, weight, everyone, sums.new_zeros(1), kind)
+            frame = C.make_frame(some, everyone)
+            found = sift.SiftSearch(C.Columns(some, everyone, frame), skipping).nearest(everyone, 6)
+            some.kernels = False
+            exact = some.table(everyone, everyone.expand(n, n).contiguous()).fill_diagonal_(torch.inf)
+            bound = found.bound.double() * some.scale * frame.unit**2
+            assert found.sure.all() and (exact.amin(1) < bound).all()
+            exact.scatter_(1, found.places.clamp(min=0), torch.inf)
+            assert (exact.amin(1) >= bound).all()
+    """
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "RELIAC_DEVICE": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_kernels_that_take_long_to_compile_are_said_once_for_a_number_of_columns(monkeypatch, caplog):
+    import time
+
+    from reliac.engines.compiled import loading as compiling
+    from reliac.engines.gpu import loading
+
+    asked = []
+
+    def slow(width, device):
+        asked.append(width)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_SAYING", 0.05)
+    monkeypatch.setattr(compiling, "_loaded", set())
+    monkeypatch.setattr(compiling, "note_ready", lambda engine: None)
+    monkeypatch.setattr(loading, "search_few", slow)
+    monkeypatch.setattr(loading, "is_gpu", lambda device: True)
+    monkeypatch.setattr(loading, "has_kernels", lambda device: True)
+    for columns in (17, 30, 32, 200):
+        loading.load_kernels(columns, the_cpu())
+    assert asked == [32, 256]
+    assert caplog.text.count("compiling the gpu engine") == 2
+    loading.load_all(problem_of_squares(DATA["blobs"], "ward"))
+    assert asked == [32, 256, 16, 64, 128]
+
+
+def the_cpu():
+    import torch
+
+    return torch.device("cpu")
+
+
+def test_rows_a_little_wider_than_a_power_of_two_are_counted_as_the_kernels_take_them():
+    from reliac.engines.gpu.columns import bytes_of_rows, packed_width
+
+    assert [packed_width(d) for d in (1, 16, 17, 65, 128, 129, 784)] == [16, 16, 32, 128, 128, 192, 832]
+    assert bytes_of_rows(10, 65) == 10 * 12 * (65 + 128)

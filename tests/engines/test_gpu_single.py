@@ -48,6 +48,7 @@ DATA = {
     "a chain": shrinking_chain(120),
     "many dimensions": islands(120, 300, 3, 0.5).astype(np.float32),
     "all equally far": np.eye(40),
+    "a row far away": np.concatenate([islands(200, 6, 4, 0.2), np.full((1, 6), 1e21)]),
 }
 
 OPTIONS = [{}, {"alpha": 0.0}, {"alpha": 0.3}, {"n_clusters": 7}, {"max_level": 2}, {"max_distance": 1.5}]

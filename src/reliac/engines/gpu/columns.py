@@ -14,12 +14,33 @@ LARGEST = 2.0**10
 #: The share of a squared distance by which bounds are moved, so that ``absolute`` becomes a constant: Columns.slack.
 STRETCH = 1e-4
 
-#: Slots whose means are made at a time.
-SLOTS = 2**19
+#: Slots whose means are made at a time, and that are looked at to choose a frame.
+SLOTS, LOOKED_AT = 2**19, 2**12
+
+#: Means are far if they are so many times as far from the centre as nine of ten others are.
+FAR = 1024
+
+#: The largest number that spreads add to a squared distance in the frame: a smaller one is a bound as well.
+MOST = 1e30
+
+
+def packed_width(d: int) -> int:
+    """Return how many columns the kernels take for d: a power of two, or a multiple of 64."""
+    return max(16, 1 << (d - 1).bit_length()) if d <= 128 else -(-d // 64) * 64
+
+
+def bytes_of_rows(n: int, d: int) -> int:
+    """Estimate what n rows and a search among them take: float64, float32, and float32 and halves for the kernels."""
+    return 12 * n * (d + packed_width(d))
 
 
 class Frame(NamedTuple):
-    """Where means are seen from: packed rows are means / unit - centre, at most LARGEST long. Joins stay inside."""
+    """Where means are seen from: packed rows are means / unit - centre, at most LARGEST long.
+
+    Means that are farther out are moved to the sphere of that radius, straight towards the centre. No two points come
+    farther apart by that, so distances of packed rows are lower bounds as ever; and a few rows very far away do not
+    take the precision from all others.
+    """
 
     centre: Any  # (d,) float64, in units
     unit: float
@@ -28,14 +49,16 @@ class Frame(NamedTuple):
 
 def make_frame(moments: DeviceMoments, slots: Any) -> Frame:
     """Choose a frame for clusters and all that they will be joined to. O(n d)."""
-    centre = torch().zeros(moments.sums.shape[1], dtype=torch().float64, device=moments.device)
-    for some in slots.split(SLOTS):
-        centre += (moments.sums[some] / moments.weight[some, None]).sum(0)
-    centre /= max(1, len(slots))
+    some = slots[:: -(-len(slots) // LOOKED_AT)]
+    means = moments.sums[some] / moments.weight[some, None]
+    centre = means.median(0).values
+    usual = float((means - centre).norm(dim=1).quantile(0.9))
     largest = 0.0
     for some in slots.split(SLOTS):
         gap = moments.sums[some] / moments.weight[some, None] - centre
         largest = max(largest, float((gap * gap).sum(1).max()) ** 0.5)
+    if usual:
+        largest = min(largest, FAR * usual)
     unit = 2.0 ** math.frexp(largest)[1] / LARGEST if largest else 1.0
     return Frame(centre / unit, unit, float((centre / unit).norm()))
 
@@ -61,10 +84,12 @@ class Columns:
         self.rows = torch().empty(len(slots), moments.sums.shape[1], dtype=torch().float32, device=moments.device)
         for at in range(0, len(slots), SLOTS):
             some = slots[at : at + SLOTS]
-            self.rows[at : at + SLOTS] = moments.sums[some] / (moments.weight[some, None] * frame.unit) - frame.centre
+            means = moments.sums[some] / (moments.weight[some, None] * frame.unit) - frame.centre
+            self.rows[at : at + SLOTS] = means * (LARGEST / means.norm(dim=1, keepdim=True)).clamp(max=1.0)
         self.extra = torch().zeros(len(slots), device=moments.device)
         if moments.with_spread:
-            self.extra[:] = moments.spread[slots] / (weight * frame.unit) ** 2 * (1 - 2.0**-20)
+            spread = (moments.spread[slots] / (weight * frame.unit) ** 2 * (1 - 2.0**-20)).clamp(max=MOST)
+            self.extra[:] = torch().where(moments.row[slots] >= 0, 0.0, spread)  # of equal rows it is but rounding
         self.weighted = moments.by_size and bool((weight != weight[0]).any())
         self.inverse = (1.0 / weight).float() if moments.by_size else torch().zeros_like(self.extra)
         self.factor = float(weight[0]) / 2 if moments.by_size and not self.weighted else 1.0

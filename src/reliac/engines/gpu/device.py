@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -69,6 +69,12 @@ WORTH_STARTING = 2.5e10
 def worth_starting(squares: float) -> bool:
     """Tell whether there is a GPU, and so many squared differences are worth starting it."""
     return squares >= WORTH_STARTING * n_threads(None) and why_not() is None and is_gpu(the_device())
+
+
+def current(device: Any) -> AbstractContextManager[Any]:
+    """Let it be the device that kernels are started on: not the first one, where RELIAC_DEVICE names another."""
+    context: AbstractContextManager[Any] = torch().cuda.device(device) if is_gpu(device) else nullcontext()
+    return context
 
 
 def free_bytes(device: Any) -> int:

@@ -27,7 +27,7 @@ from ..lists.entries import LEVEL, N_ALIVE, N_LINKS, N_NODES
 from ..repeats import ROWS_LOOKED_AT, find_twins
 from ..vectors.engine import VectorsEngine
 from ..vectors.spatial import SpatialEngine
-from .columns import Frame, Skipping, make_frame
+from .columns import Frame, Skipping, bytes_of_rows, make_frame
 from .device import no_room, the_device, to_device, to_host, why_not, worth_starting
 from .failures import on_device
 from .levels import RULES, DeviceLevels
@@ -85,7 +85,7 @@ class GpuEngine(VectorsEngine):
     def device_memory(problem: Problem) -> int:
         """Estimate what the device needs: sums in float64, means in float32 and halves, lists, what is searched."""
         n, d = rows_of(problem.objects).shape
-        return int(n * (24 * d + BYTES) + min(BYTES_AT_A_TIME, 64 * n * d))
+        return int(bytes_of_rows(n, d) + n * BYTES + min(BYTES_AT_A_TIME, 64 * n * d))
 
     def _load(self) -> None:
         """Load the compiled code of the vectors engine, which goes on where the device leaves off."""

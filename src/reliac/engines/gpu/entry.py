@@ -7,6 +7,7 @@ import numpy as np
 from ...algorithm.contract import Engine
 from ...input.problem import Problem
 from .engine import GpuEngine
+from .loading import load_all
 from .spanning import GpuSpanningEngine
 
 
@@ -25,6 +26,11 @@ class GpuEntry:
     def __new__(cls, problem: Problem, n_jobs: int | None = None) -> Engine:  # type: ignore[misc]
         """Make the engine of the problem."""
         return engine_for(problem)(problem, n_jobs)
+
+    @staticmethod
+    def load_all(problem: Problem) -> None:
+        """Load what any problem may need."""
+        load_all(problem)
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ...algorithm.contract import NoRoom
 from ...errors import DeviceLost, explain
-from .device import torch
+from .device import current, the_device, torch
 
 
 @contextmanager
 def on_device(heir: str = "vectors") -> Iterator[None]:
     """Turn what torch raises into what a run can go on from, or keeps its levels after. ``heir``: who goes on."""
     try:
-        yield
+        with current(the_device()):
+            yield
     except torch().OutOfMemoryError:
         torch().cuda.empty_cache()
         raise NoRoom(heir, "the device ran out of memory") from None
@@ -45,6 +47,7 @@ def in_batches(rows: Any, most: int, work: Callable[[Any], None]) -> None:
         except torch().OutOfMemoryError:
             if len(some) <= SMALLEST_BATCH:
                 raise
+            gc.collect()  # tensors that the caller has dropped, but that point to each other, are still there
             torch().cuda.empty_cache()
             most = len(some) // 2
         else:

@@ -120,16 +120,15 @@ class DeviceLevels:
         """
         if not len(p):
             return p
-        if self.rules.radius_rule == RADIUS_NONE:
-            self.moments.join(p, q)
-            self._rename(p, q, p)
-            self._forget(p)
-            return p
-        radius = self.joined_radius(p, q)
-        entries = torch().cat((self.entries[p], self.entries[q]), 1)
+        known = None
+        if self.rules.radius_rule != RADIUS_NONE:
+            known = torch().cat((self.entries[p], self.entries[q]), 1), self.joined_radius(p, q)
         self.moments.join(p, q)
         self._rename(p, q, p)
-        self.follow(p, entries, radius)
+        if known is None:
+            self._forget(p)
+            return p
+        self.follow(p, *known)
         return p[:0]
 
     def _forget(self, rows: Any) -> None:

@@ -30,7 +30,7 @@ class OutsideSearch(Search):
         """
         packed, found, scale = self._packed_columns(), [], self.scale
         for some, most in zip(rows.split(ROWS), limit.split(ROWS), strict=True):
-            tau = (most / scale * (1 + 1e-4)).float().clamp(min=1e-30)
+            tau = (most / scale * (1 + 1e-4)).float().clamp(min=1e-30, max=1e30)
             found.append(packed.outside(some, component, tau).double() * (scale * (1 - 1e-6)))
         return torch().cat(found)
 

@@ -32,8 +32,10 @@ ROWS = 2**17
 def pack_columns(columns: Columns, skipping: Skipping) -> Any:
     """Return the quickest search that runs on the device of some columns: by kernels, or in plain torch."""
     if columns.kernels:
+        from .loading import load_kernels
         from .sift import SiftSearch
 
+        load_kernels(columns.rows.shape[1], columns.rows.device)
         return SiftSearch(columns, skipping)
     from .plain import PlainSearch
 
@@ -52,7 +54,7 @@ class Search:
         self.place_of[living] = torch().arange(len(living), device=moments.device)
         self.skipping = skipping
         self._packed: Any = None
-        self._exact: tuple[Any, Any, Any, float] | None = None
+        self._exact: tuple[Any, Any, Any] | None = None
 
     def lists(self, rows: Any, done: Callable[[Any, DeviceLists], None]) -> Any:
         """Make the lists of some clusters and hand them on, some at a time; return those that stay unproven.
@@ -97,23 +99,28 @@ class Search:
 
     # --- float64 products ---
 
-    def _means(self) -> tuple[Any, Any, Any, float]:
-        """Return the means in float64, what is added to squared distances, inverse weights, and the error of these."""
+    def _means(self) -> tuple[Any, Any, Any]:
+        """Return the means in float64, what each adds to squared distances, at least, and inverse weights.
+
+        Errors are at most a share of (|x| + |c|)^2 + (|y| + |c|)^2, c the centre of the frame, and taken off there.
+        """
         if self._exact is None:
             moments, frame, weight = self.moments, self.frame, self.moments.weight[self.living]
-            means = moments.sums[self.living] / (weight[:, None] * frame.unit) - frame.centre
-            square = (means * means).sum(1)
-            error = (means.shape[1] + 16) * 2.0**-49 * (float(square.max()) ** 0.5 + frame.norm) ** 2
+            means = moments.sums[self.living]  # a copy, changed in place: there may be no room for a second one
+            means /= weight[:, None] * frame.unit
+            means -= frame.centre
+            norm = torch().linalg.vector_norm(means, dim=1)
+            square = norm**2 - (means.shape[1] + 16) * 2.0**-49 * (norm + frame.norm) ** 2
             if moments.with_spread:
-                square = square + moments.spread[self.living] / (weight * frame.unit) ** 2
-            self._exact = means, square, 1 / weight, error
+                square += moments.spread[self.living] / (weight * frame.unit) ** 2 * (1 - 2.0**-49)
+            self._exact = means, square, 1 / weight
         return self._exact
 
     def bounds(self, own: Any) -> Any:
         """Return lower bounds of the squared distances of some columns to all, (m, N); infinite to themselves."""
-        means, square, inverse, error = self._means()
+        means, square, inverse = self._means()
         bound = torch().addmm(square[None, :], means[own], means.T, alpha=-2)
-        bound += square[own, None] - error
+        bound += square[own, None]
         bound.clamp_(min=0)
         if self.moments.by_size:
             bound /= inverse[own, None] + inverse[None, :]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .columns import STRETCH, Candidates, Columns, Skipping
+from .columns import STRETCH, Candidates, Columns, Skipping, packed_width
 from .device import torch
 from .kernels import BLOCK, CHUNK, CLASSES, CLASSES_OF_SAMPLE, TILE, mark_tiles, refine, sift
 
@@ -90,7 +90,7 @@ class SiftSearch:
     def __init__(self, columns: Columns, skipping: Skipping) -> None:
         n, d = columns.rows.shape
         self.columns, self.n, self.skipping = columns, n, skipping
-        self.width = max(16, 1 << (d - 1).bit_length()) if d <= 128 else -(-d // 64) * 64
+        self.width = packed_width(d)
         self.step = min(self.width, 128) if d <= 128 else 64
         rows = torch().nn.functional.pad(columns.rows, (0, self.width - d)) if self.width > d else columns.rows
         self.all = _Packed(rows, columns.extra, columns.inverse)

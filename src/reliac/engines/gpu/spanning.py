@@ -17,6 +17,7 @@ from ..lists.engine import SEARCH_LENGTH
 from ..spanning.edges import SMALL, by_tree, edges_of_distinct_rows, edges_of_vectors, spanning_edges
 from ..spanning.engine import SpanningEngine
 from ..spanning.forest import Edges, Twins
+from .columns import bytes_of_rows
 from .device import no_room, the_device, to_device, why_not, worth_starting
 from .engine import BYTES_AT_A_TIME
 from .failures import on_device
@@ -97,7 +98,7 @@ def edges_on_device(vectors: Any, tell: Any) -> Edges:
 def device_memory(problem: Problem) -> int:
     """Estimate what the device needs: rows as given, in float64, float32 and halves, lists, what is searched."""
     n, d = _shape(problem)
-    return int(n * (34 * d + BYTES) + min(BYTES_AT_A_TIME, 64 * n * d))
+    return int(bytes_of_rows(n, d) + n * (10 * d + BYTES) + min(BYTES_AT_A_TIME, 64 * n * d))
 
 
 def _by_squares(problem: Problem) -> bool:

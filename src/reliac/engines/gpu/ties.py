@@ -21,15 +21,20 @@ def settle(links, object_of, rules, leader, most):
     return links, parts, bounds
 
 
-def settle_links(
-    links: Links, object_of: NDArray[np.int64], rules: Rules, most: int
-) -> tuple[Links, NDArray[np.int64], NDArray[np.int64]]:
-    """Load the compiled code, once a process, and settle the links of a level."""
+def load_settling(rules: Rules) -> None:
+    """Load the compiled code, once a process."""
 
     def run_few() -> None:
         few = Links(np.array([0, 0]), np.array([1, 2]), np.zeros(2))
         settle(few, np.arange(3), rules, np.zeros(3, np.int64), 2)
 
     load("gpu", "", run_few)
+
+
+def settle_links(
+    links: Links, object_of: NDArray[np.int64], rules: Rules, most: int
+) -> tuple[Links, NDArray[np.int64], NDArray[np.int64]]:
+    """Settle the links of a level."""
+    load_settling(rules)
     settled: Any = settle(links, object_of, rules, np.zeros(len(object_of), np.int64), most)
     return settled[0], settled[1], settled[2]

@@ -96,6 +96,7 @@ def _worth_a_device(objects: Objects) -> bool:
 
 def _check_device(objects: Objects, k: int, metric: MetricLike) -> None:
     """Refuse what no device can search."""
+    from ..gpu.columns import bytes_of_rows
     from ..gpu.device import no_room, why_not
 
     reason = why_not()
@@ -103,7 +104,7 @@ def _check_device(objects: Objects, k: int, metric: MetricLike) -> None:
         reason = f"it takes dense rows and 'euclidean', 'sqeuclidean' or 'cosine', not {option('metric', metric)}"
     elif reason is None:
         n, d = objects.rows.shape
-        reason = no_room(n * (24 * d + 100 * k))
+        reason = no_room(bytes_of_rows(n, d) + 100 * n * k)
     if reason is not None:
         raise ValueError(
             explain(
