@@ -349,3 +349,18 @@ def test_one_link_at_a_time_finds_the_smallest_after_any_changes() -> None:
             rows.best[changed] = rng.choice([0.0, 1.0, 2.0, 3.0, np.inf], len(changed))
             play_again(rows, steps, changed)
             assert steps.first[1] == np.lexsort((rows.object_of, rows.best))[0]
+
+
+def test_many_tied_links_before_many_others_have_room():
+    """Of one level: blocks whose links all tie, and behind them pairs that have one link each."""
+    for blocks, side, pairs in ((10, 10, 150), (10, 10, 160), (20, 10, 310), (5, 20, 400)):
+        block = np.repeat(np.arange(blocks), side * side) * 2 * side
+        left = block + np.tile(np.repeat(np.arange(side), side), blocks)
+        right = block + side + np.tile(np.tile(np.arange(side), side), blocks)
+        alone = 2 * side * blocks + 2 * np.arange(pairs)
+        distance = np.r_[np.ones(len(block)), 1.0 + np.random.default_rng(0).random(pairs)]
+        edges = np.r_[left, alone], np.r_[right, alone + 1], distance
+        tree = reliac.cluster_edges(edges, "average", missing="ignore", engine="graph")
+        expected = np.r_[np.repeat(np.arange(blocks), 2 * side), blocks + np.repeat(np.arange(pairs), 2)]
+        assert np.array_equal(tree.labels(level=1), expected)
+        assert np.array_equal(np.sort(tree.links["distance"])[-pairs:], np.sort(distance)[-pairs:])

@@ -85,7 +85,7 @@ def sorted_order(major, minor):
 @inside
 def counted_order(order, number, limit):
     """Return an order sorted by whole numbers below a limit, equal ones as they were. O(n + limit)."""
-    place, result = np.zeros(limit + 1, np.int32), np.empty(len(order), np.int64)
+    place, result = np.zeros(limit + 1, np.int32), np.empty(len(order), np.int32)
     for k in order:
         place[number[k] + 1] += 1
     for i in range(limit):
@@ -98,13 +98,17 @@ def counted_order(order, number, limit):
 
 @inside
 def order_of_numbers(major, minor):
-    """Return the order of whole numbers from 0 on by ``major``, then by ``minor``: counted where they lie densely."""
+    """Return the order of whole numbers from 0 on by ``major``, then by ``minor``: counted where they lie densely.
+
+    Places take four bytes, since this is done at moments when memory is short: there are fewer than 2^31 numbers.
+    """
     limits = np.zeros(2, np.int64)
     for k in range(len(major)):
         limits[0], limits[1] = max(limits[0], major[k] + 1), max(limits[1], minor[k] + 1)
     if limits.max() > MOST_GAPS * len(major):
-        return sorted_order(major.astype(np.float64), minor)
-    return counted_order(counted_order(np.arange(len(major)), minor, limits[1]), major, limits[0])
+        return sorted_order(major.astype(np.float64), minor).astype(np.int32)
+    order = np.arange(len(major)).astype(np.int32)
+    return counted_order(counted_order(order, minor, limits[1]), major, limits[0])
 
 
 @bare_inside

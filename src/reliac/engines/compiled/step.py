@@ -146,7 +146,7 @@ def groups_of(links, object_of, leader):
     Groups are sorted by the smallest slot that one of their clusters has.
     """
     joining_links(links, leader)
-    end, head = np.empty(2 * len(links.p), np.int64), np.empty(2 * len(links.p), np.int64)
+    end, head = np.empty(2 * len(links.p), np.int32), np.empty(2 * len(links.p), np.int32)
     for k in range(len(links.p)):
         end[2 * k], end[2 * k + 1] = links.p[k], links.q[k]
         head[2 * k] = head[2 * k + 1] = top(leader, links.p[k])

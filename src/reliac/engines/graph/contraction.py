@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled.loading import compiled
+from ..compiled.sets import top
 from ..vectors.moments import Moments
 from .rows import Room, Rows, add_row, begin_row, copy_entry
 from .steps import N_SEARCHED, Steps
@@ -75,6 +76,27 @@ def move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start):
     return at
 
 
+@compiled
+def clusters_left(rows):
+    """Return the clusters that are left, in order."""
+    count, leader = 0, rows.leader
+    for c in range(len(leader)):
+        count += leader[c] == c
+    alive, count = np.empty(count, np.int64), 0
+    for c in range(len(leader)):
+        if leader[c] == c:
+            alive[count] = c
+            count += 1
+    return alive
+
+
+@compiled
+def tell_slots(rows, slot_of):
+    """Give to all slots the new slot of their cluster, which leaders have already."""
+    for c in range(len(slot_of)):
+        slot_of[c] = slot_of[top(rows.leader, np.int64(c))]
+
+
 def fewest_clusters(rows: Rows) -> int:
     """Return the number of clusters below which the rows should be written anew."""
     return int(SHARE_LEFT * len(rows.leader)) if len(rows.leader) > FEWEST_SLOTS else 0
@@ -87,13 +109,10 @@ def is_due(rows: Rows, n_clusters: int) -> bool:
 
 def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
     """Return rows with one slot for every cluster, in the old order."""
-    leader = rows.leader
-    while (leader[leader] != leader).any():
-        leader = leader[leader]
-    alive = np.flatnonzero(leader == np.arange(len(leader)))
-    slot_of = np.full(len(leader), -1, np.int32)
-    slot_of[alive] = np.arange(len(alive))
-    slot_of = slot_of[leader]
+    alive = clusters_left(rows)
+    slot_of = np.empty(len(rows.leader), np.int32)
+    slot_of[alive] = np.arange(len(alive), dtype=np.int32)
+    tell_slots(rows, slot_of)
     start = _write_rows(rows, room, alive, slot_of)
     new = np.arange(len(alive), dtype=np.int32)
     searched = slot_of[steps.searched[: steps.counters[N_SEARCHED]]]

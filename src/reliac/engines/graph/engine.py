@@ -21,7 +21,7 @@ from ...machine import in_threads, n_threads
 from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
 from ..vectors.moments import Moments, make_moments, refusal
-from .contraction import contract, fewest_clusters, is_due
+from .contraction import clusters_left, contract, fewest_clusters, is_due
 from .filling import Listed, fill_share, walk
 from .joining import begin_join, catch_up, end_join, hear, join_share, search_share
 from .levels import advance, take_level
@@ -56,12 +56,12 @@ class GraphEngine:
         self._fill_rows()
         single = self.rows.reduction == SMALLEST
         self.steps = Steps(
-            p=np.empty(n, np.int64),
-            q=np.empty(n, np.int64),
+            p=np.empty(n, np.int32),
+            q=np.empty(n, np.int32),
             distance=np.empty(n),
-            level=np.empty(n, np.int64),
+            level=np.empty(n, np.int32),
             pair=np.empty(n if single else 1, np.int64),
-            searched=np.empty(n, np.int64),
+            searched=np.empty(n, np.int32),
             first=np.empty(n if problem.alpha == 0.0 else 1, np.int32),
             counters=np.array([n, 0, 0, 0]),
         )
@@ -120,8 +120,8 @@ class GraphEngine:
         """Develop all levels: large ones in threads, the others in as few calls of compiled code as patience allows."""
         steps, rules, n = self.steps, make_rules(self.problem, limits=self.rows.limits), self.problem.n_objects
         steps.counters[LEVEL] = level
-        self._search(np.flatnonzero(self.rows.leader == np.arange(n)), rules.tie_factor)
-        sets, told, done = np.arange(n, dtype=np.int32), 0, False
+        self._search(clusters_left(self.rows), rules.tie_factor)
+        sets, told, done = np.empty(n, np.int32), 0, False
         most = WORTH_THREADS if self.threads > 1 and self.problem.alpha > 0.0 else n
         while not done:
             if is_due(self.rows, self.n_clusters):
@@ -141,8 +141,9 @@ class GraphEngine:
 
     def _search(self, some: NDArray[np.int64], tie_factor: float) -> None:
         """Search some clusters, all that are new at this level."""
-        self.steps.searched[: len(some)] = some
         self.steps.counters[N_SEARCHED] = len(some)
+        self.steps.searched[: len(some)] = some
+        some = self.steps.searched[: len(some)]
         self._in_threads(
             lambda room, first, last: search_share(self.rows, room, some[first:last], tie_factor), len(some)
         )

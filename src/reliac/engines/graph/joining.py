@@ -130,7 +130,8 @@ def search_share(rows, room, some, tie_factor):
     """Bring the rows of some clusters up to date and search them. Other threads can do others."""
     for k in range(len(some)):
         ask_ahead(rows, some, k)
-        search(rows, room, some[k], refresh(rows, room, some[k]), tie_factor)
+        c = np.int64(some[k])
+        search(rows, room, c, refresh(rows, room, c), tie_factor)
 
 
 @compiled

@@ -27,7 +27,7 @@ def clusters_to_look_at(rows, steps, alpha, all_of_them):
     """
     if alpha == 1.0 and not all_of_them:
         return steps.searched[: steps.counters[N_SEARCHED]]
-    some, count = np.empty(steps.counters[N_ALIVE], np.int64), 0
+    some, count = np.empty(steps.counters[N_ALIVE], np.int32), 0
     for c in range(len(rows.leader)):
         if rows.leader[c] == c:
             some[count] = c
@@ -37,13 +37,17 @@ def clusters_to_look_at(rows, steps, alpha, all_of_them):
 
 @inside
 def nearest_links(rows, room, steps, some, tie_factor):
-    """Return the links of some clusters that are as near as the nearest of both sides; some may come twice."""
-    p, q, d, count = np.empty(2 * len(some), np.int64), np.empty(2 * len(some), np.int64), np.empty(2 * len(some)), 0
+    """Return the links of some clusters that are as near as the nearest of both sides; some may come twice.
+
+    There is always room for one link of each cluster that is still to be looked at; those with ties make room for more.
+    """
+    p, q, d, count = np.empty(len(some), np.int32), np.empty(len(some), np.int32), np.empty(len(some)), 0
     object_of = rows.object_of
     best, stamp = rows.best, steps.counters[LEVEL] + 1
-    for c in some:
-        rows.looked[c] = stamp
-    for c in some:
+    for k in range(len(some)):
+        rows.looked[some[k]] = stamp
+    for k in range(len(some)):
+        c = np.int64(some[k])
         if best[c] == np.inf:
             continue
         if not rows.tied[c]:
@@ -59,7 +63,7 @@ def nearest_links(rows, room, steps, some, tie_factor):
         length = refresh(rows, room, c)
         search(rows, room, c, length, tie_factor)
         bound = best[c] * tie_factor
-        if count + length > len(p):
+        if count + length + len(some) - k > len(p):
             more = len(p) + length
             p, q, d = with_room(p, count, more), with_room(q, count, more), with_room(d, count, more)
         for e in range(length):
@@ -79,7 +83,8 @@ def count_far_links(rows, room, some, tie_factor):
     They are never taken, but are among the links of which a share is taken.
     """
     count, near = 0, 0
-    for c in some:
+    for k in range(len(some)):
+        c = np.int64(some[k])
         if rows.best[c] * tie_factor < rows.far:
             continue
         count += 1

@@ -67,7 +67,8 @@ def join_pair(rows, room, steps, pair, bounds, tie_factor):
             lost += 1
         elif change == EQUAL:
             hear_equal(rows, c, head)
-    for c in steps.searched[:lost]:
+    for k in range(lost):
+        c = np.int64(steps.searched[k])
         length = refresh(rows, room, c)
         search(rows, room, c, length, tie_factor)
         play_again(rows, steps, c)
