@@ -247,3 +247,18 @@ def test_the_same_bits_for_any_number_of_threads(d):
 def test_a_line_with_as_many_levels_as_points(gaps):
     links = links_of(SpanningEngine(make_problem(np.cumsum(gaps)[:, None], "single")))
     assert links[-1][0] == len(links) == len(gaps) - 1
+
+
+def test_pieces_that_were_half_done_when_a_run_was_cut_off_are_listed_anew():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from reliac.engines.spanning.boruvka import edges_of_points
+    from reliac.engines.spanning.findings import Findings
+
+    X, first, again = np.random.default_rng(0).random((900, 3)), Findings(), Findings()
+    with ThreadPoolExecutor(2) as pool:
+        expected = edges_of_points(X, pool, first)
+        again.arrays = {name: first.arrays[name].copy() for name in ("places", "values")}  # and no piece is done
+        found = edges_of_points(X, pool, again)
+    for name in expected._fields:
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name

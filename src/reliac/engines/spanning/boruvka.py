@@ -350,13 +350,13 @@ def edges_of_points(points: NDArray[Any], pool: Executor, findings: Findings | N
     places = findings.room("places", (size, LISTED), np.int32, -1)
     values = findings.room("values", (size, LISTED), np.float64, np.inf)
     kin = np.full(2 * leaves, -1)
-    findings.in_blocks(
-        "lists",
-        pool,
-        lambda piece: list_neighbours(tree, kin, piece[0], piece[1], places, values, make_room()),
-        pieces,
-        (AFTER_TREE, AFTER_LISTS),
-    )
+
+    def list_piece(piece: tuple[int, int]) -> None:
+        own = slice(piece[0] * WIDTH, piece[1] * WIDTH)
+        places[own], values[own] = -1, np.inf  # a checkpoint may hold a piece that another thread was in the midst of
+        list_neighbours(tree, kin, *piece, places, values, make_room())
+
+    findings.in_blocks("lists", pool, list_piece, pieces, (AFTER_TREE, AFTER_LISTS))
     forest = Forest(tree.object_at)
     forest.go_on_from(findings.arrays)
     now = Round(
