@@ -9,6 +9,7 @@ from ..compiled.loading import compiled, inside
 from ..compiled.sets import top
 from ..compiled.sorting import some_of, sorted_order, with_room
 from ..compiled.step import choose_links, groups_of
+from .contraction import clusters_left
 from .joining import join_groups
 from .one_link import join_one_by_one
 from .rows import begin_row, refresh, search
@@ -27,12 +28,7 @@ def clusters_to_look_at(rows, steps, alpha, all_of_them):
     """
     if alpha == 1.0 and not all_of_them:
         return steps.searched[: steps.counters[N_SEARCHED]]
-    some, count = np.empty(steps.counters[N_ALIVE], np.int32), 0
-    for c in range(len(rows.leader)):
-        if rows.leader[c] == c:
-            some[count] = c
-            count += 1
-    return some
+    return clusters_left(rows).astype(np.int32)
 
 
 @inside
