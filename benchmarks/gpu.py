@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py --out docs                    # everything, about ten minutes on a large card
     python benchmarks/gpu.py --sections gpu --largest 1000000
+    python benchmarks/gpu.py --sections small              # little work: no input may take much longer than on the CPU
     python benchmarks/gpu.py --sections bound              # sums in tensor cores against the error that is allowed
 
 Compiled code is loaded before. Each row is run three times (the largest once), the best counts. A section that runs out
@@ -27,7 +28,7 @@ import reliac
 from reliac.engines.gpu.kernels import products_of_halves
 
 #: The pages that tables are written into.
-PAGES = {"gpu": "performance.md", "same": "gpu.md", "bound": "gpu.md"}
+PAGES = {"gpu": "performance.md", "small": "gpu.md", "same": "gpu.md", "bound": "gpu.md"}
 
 #: Rows that are made at a time.
 BLOCK = 2**16
@@ -178,6 +179,33 @@ def same(largest: int, times: int) -> Iterator[list[str]]:
         yield [name, ", ".join(found)]
 
 
+def small(largest: int, times: int) -> Iterator[list[str]]:
+    """Time of the gpu engine over that of the CPU's engine where there is little to do; they take turns."""
+    reliac.warmup(["gpu", "vectors", "spanning"])
+    for n, d in ((10, 32), (100, 32), (1_000, 32), (2_000, 300), (2_500, 32), (4_001, 32), (6_000, 32), (10_000, 32)):
+        for criterion, metric in (*FORMS, ("median", "sqeuclidean")):
+            shown = []
+            for make in (mixture, noise, lattice):
+                ours, theirs = best_of_turns(make(n, d), criterion, metric, 10 * times)
+                shown.append(f"{ours / theirs:.2f} ({ours * 1e3:.1f})")
+            yield [f"{criterion}, {metric}", f"{n:,} x {d}", *shown]
+
+
+def best_of_turns(X: np.ndarray, criterion: str, metric: str, turns: int) -> tuple[float, float]:
+    """Seconds of the gpu engine and of the CPU's, best of so many turns; after half a second no third one is begun."""
+    best = dict.fromkeys(("gpu", "spanning" if criterion == "single" else "vectors"), np.inf)
+    began = time.perf_counter()
+    for turn in range(turns):
+        for engine in best:
+            started = time.perf_counter()
+            cluster(X, criterion, metric, engine)
+            best[engine] = min(best[engine], time.perf_counter() - started)
+        if turn and time.perf_counter() - began > 0.5:
+            break
+    ours, theirs = best.values()
+    return ours, theirs
+
+
 @triton.jit
 def write_products(x, zero, halves, out, WIDTH: tl.constexpr, STEP: tl.constexpr):
     """Write -2 x y of 128 rows and 128 columns, by the products that searches use."""
@@ -227,6 +255,7 @@ def bound(largest: int, times: int) -> Iterator[list[str]]:
 
 SECTIONS = {
     "gpu": (["work", "size", "seconds", "may take", "levels", "GiB on the device"], speed),
+    "small": (["work", "size", "mixture: gpu / CPU (ms)", "noise", "lattice"], small),
     "same": (["data", "the same links, bit for bit"], same),
     "bound": (["columns", "largest error seen / error allowed", "rows that gave it"], bound),
 }

@@ -10,13 +10,15 @@ import os
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import reliac
-from devices import HAS_TORCH, WHY_SKIPPED
+from devices import ENOUGH, HAS_TORCH, WHY_SKIPPED
 from problems import blobs, lattice
 from references import problem_of_squares
 from reliac.engines.choice import choose
@@ -294,6 +296,51 @@ def test_what_does_not_fit_on_the_device_is_refused_before_anything_is_sent(monk
         reliac.cluster(lattice(0), "ward", engine="gpu")
 
 
+def test_few_objects_are_left_to_the_cpu_and_no_device_is_asked_for_memory(tensors_on_device, monkeypatch):
+    import torch
+
+    from reliac.engines.gpu import device, engine
+
+    def asked(*ignored):
+        raise AssertionError("the device was asked")
+
+    monkeypatch.setattr(engine, "WORTH_USING", ENOUGH)
+    monkeypatch.setattr(device, "free_bytes", asked)
+    monkeypatch.setattr(engine, "fresh_moments", asked)
+    monkeypatch.setattr(engine, "mirror_of", asked)
+    X = blobs(4, n=1200)
+    for criterion, other in (("ward", "vectors"), ("centroid", "vectors"), ("single", "spanning")):
+        expected = reliac.cluster(X, criterion, engine=other).links
+        for rows in (X, torch.from_numpy(X)):
+            assert np.array_equal(reliac.cluster(rows, criterion, engine="gpu").links, expected)
+
+
+def test_a_device_is_asked_once_whether_it_is_there_and_again_after_it_failed(monkeypatch):
+    from reliac.engines.gpu import device, failures
+
+    class Cuda:
+        device = staticmethod(lambda device: nullcontext())
+        is_available = staticmethod(lambda: asked.append(1) or True)
+
+    class Torch:
+        cuda, float64, OutOfMemoryError = Cuda, None, MemoryError
+        device = staticmethod(lambda name: SimpleNamespace(type=name))
+        zeros = staticmethod(lambda *args, **kwargs: None)
+
+    asked = []
+    monkeypatch.setenv(device.VARIABLE, "cuda:7")
+    for module in (device, failures):
+        monkeypatch.setattr(module, "torch", lambda: Torch)
+    assert device.why_not() is None
+    assert device.why_not() is None
+    assert len(asked) == 1
+    with pytest.raises(DeviceLost), failures.OnDevice():
+        raise RuntimeError("CUDA error: unspecified launch failure")
+    assert device.why_not() is None
+    assert len(asked) == 2
+    device.forget_devices()
+
+
 def test_auto_takes_it_only_where_a_gpu_is_worth_it(monkeypatch):
     from reliac.engines.gpu import device
 
@@ -358,8 +405,8 @@ def test_bounds_hold_for_random_rows(all_on_device):
 def test_the_kernels_give_the_same_links_where_triton_interprets_them():
     code = """
         import numpy as np, reliac
-        from reliac.engines.gpu import levels, search
-        levels.THIN_LINKS, search.FEW_COLUMNS, search.FEW_PRODUCTS = 0, 32, 0
+        from reliac.engines.gpu import engine, levels, search
+        levels.THIN_LINKS, search.FEW_COLUMNS, search.FEW_PRODUCTS, engine.WORTH_USING = 0, 32, 0, 0
         X = np.random.default_rng(0).normal(size=(130, 5))
         found, expected = (reliac.cluster(X, engine=name, max_level=1).links for name in ("gpu", "vectors"))
         assert np.array_equal(found, expected)
@@ -457,6 +504,7 @@ def test_a_device_without_memory_is_left_before_the_cpu_goes_on(all_on_device, m
 
     links, levels, alive = DeviceLevels.links, VectorsEngine.levels, []
     X = blobs(4, n=333)
+    reliac.cluster(X, "ward", engine="gpu")  # what compilers leave behind is none of this
 
     def full(self, touched):
         if self.level == 2:

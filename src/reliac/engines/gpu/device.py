@@ -37,7 +37,7 @@ def why_not() -> str | None:
     if find_spec("torch") is None:
         return f"torch is not installed ({how_to_install('gpu')})"
     name = _wanted()
-    if name == "cpu":
+    if name == "cpu" or name in _seen:
         return None
     try:
         if not torch().cuda.is_available():
@@ -45,7 +45,17 @@ def why_not() -> str | None:
         torch().zeros(1, dtype=torch().float64, device=name)
     except Exception as error:  # torch has errors of many kinds here: no driver, no such device, no float64
         return f"the device {name!r} cannot be used ({str(error).splitlines()[0]:.200})"
+    _seen.add(name)
     return None
+
+
+#: Devices that were found to be there, and to know float64; one that fails is asked again.
+_seen: set[str] = set()
+
+
+def forget_devices() -> None:
+    """Ask devices again whether they can be used, after one of them failed."""
+    _seen.clear()
 
 
 def _wanted() -> str:

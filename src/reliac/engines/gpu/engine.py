@@ -3,7 +3,8 @@
 A run begins on the device: lists and levels are there (``levels.py``), and the host hears of links only. Where levels
 become thin, or something rare comes up, lists and clusters are handed over, and the lists on the CPU go on with them;
 from then on the device searches for them where that is worth asking. Runs that cannot begin on the device (alpha below
-1, weights, median, rows that repeat often, a run that goes on) have their levels on the CPU throughout.
+1, weights, median, rows that repeat often, a run that goes on) have their levels on the CPU throughout. Where there is
+little to do, the CPU does all of it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..vectors.engine import VectorsEngine
 from ..vectors.spatial import SpatialEngine
 from .columns import Frame, Skipping, bytes_of_rows, make_frame
 from .device import no_room, the_device, to_device, to_host, why_not, worth_starting
-from .failures import on_device
+from .failures import OnDevice
 from .levels import RULES, DeviceLevels
 from .listing import DeviceLists
 from .moments import DeviceMoments, fresh_moments, kind_of_moments, mirror_of, order_by_cells
@@ -38,6 +39,10 @@ from .search import Search
 #: Squared differences of one search in the midst of a run from which the device is asked; and of one whose clusters are
 #: entered into the lists of others, which takes the CPU longer.
 WORTH_ASKING, WORTH_ASKING_TO_PUSH = 2e7, 2e6
+
+#: Squared differences of all pairs from which the device is used at all: with fewer, starting its kernels takes about
+#: as long as the whole work on the CPU.
+WORTH_USING = 1e9
 
 #: Bytes on the device for each object besides its numbers, and for what is searched at a time.
 BYTES, BYTES_AT_A_TIME = 700, 2**31
@@ -57,6 +62,7 @@ class GpuEngine(VectorsEngine):
         self.by_cells: Any = None  # slots on the device, near ones close together
         self.frame: Frame | None = None
         self.skipping, self.handed_over = Skipping(), False
+        self.little_to_do = not _worth_using(problem)
 
     def _make_space(self) -> None:
         """Wait: where the device begins, the host needs no moments."""
@@ -65,7 +71,10 @@ class GpuEngine(VectorsEngine):
     @staticmethod
     def refuses(problem: Problem) -> str | None:
         """Say what the vectors engine cannot do either, why there is no device, or what does not fit on it."""
-        return VectorsEngine.refuses(problem) or why_not() or no_room(GpuEngine.device_memory(problem))
+        reason = VectorsEngine.refuses(problem) or why_not()
+        if reason is None and _worth_using(problem):  # else asking for free memory takes longer than the work
+            reason = no_room(GpuEngine.device_memory(problem))
+        return reason
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -102,7 +111,7 @@ class GpuEngine(VectorsEngine):
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels: from the first on on the device, if it can; then by the lists on the CPU."""
         try:
-            with on_device(VectorsEngine.name):
+            with OnDevice(VectorsEngine.name):
                 if self._can_begin_on_device(level):
                     yield from self._levels_on_device()
                     level = int(self.work.counters[LEVEL])
@@ -113,14 +122,14 @@ class GpuEngine(VectorsEngine):
             self.moments = self.by_cells = self.frame = None
 
     def _can_begin_on_device(self, level: int) -> bool:
-        """Tell whether nothing was joined, each level takes all links, and rows do not seem to repeat often."""
+        """Tell whether it is worth it, nothing was joined, each level takes all links, and rows hardly repeat."""
         problem = self.problem
         if level or self.earlier or self.space is not None or problem.alpha < 1.0 or (problem.weights != 1.0).any():
             return False
         if problem.criterion.equal_parts or int(problem.criterion.radius) not in RULES:
             return False
         n = problem.n_objects
-        if n <= problem.stop.n_clusters or problem.stop.max_level <= 0:
+        if self.little_to_do or n <= problem.stop.n_clusters or problem.stop.max_level <= 0:
             return False
         rows = rows_of(problem.objects)[np.linspace(0, n - 1, min(n, ROWS_LOOKED_AT)).astype(np.intp)]
         some = rows.toarray() if is_sparse(rows) else rows
@@ -187,7 +196,7 @@ class GpuEngine(VectorsEngine):
     def search(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists by searches on the device, or on the CPU where that is quicker."""
         squares = len(slots) * self.n_clusters * self.space.sums.shape[1]
-        if squares < (WORTH_ASKING_TO_PUSH if push else WORTH_ASKING):
+        if self.little_to_do or squares < (WORTH_ASKING_TO_PUSH if push else WORTH_ASKING):
             super().search(slots, push)
             return
         self.searches += len(slots)
@@ -245,3 +254,9 @@ class GpuEngine(VectorsEngine):
         places = lists.start[slots][:, None] + np.arange(SEARCH_LENGTH)
         lists.nodes[places], lists.distances[places] = entries, distances
         lists.count[slots], lists.radius[slots] = (distances < np.inf).sum(axis=1), radius
+
+
+def _worth_using(problem: Problem) -> bool:
+    """Tell whether there is enough to search for a device."""
+    n, d = rows_of(problem.objects).shape
+    return bool(float(n) * n * d >= WORTH_USING)

@@ -3,35 +3,49 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 from ...algorithm.contract import NoRoom
 from ...errors import DeviceLost, explain
-from .device import current, the_device, torch
+from .device import current, forget_devices, the_device, torch
 
 
-@contextmanager
-def on_device(heir: str = "vectors") -> Iterator[None]:
-    """Turn what torch raises into what a run can go on from, or keeps its levels after. ``heir``: who goes on."""
-    try:
-        with current(the_device()):
-            yield
-    except torch().OutOfMemoryError:
-        torch().cuda.empty_cache()
-        raise NoRoom(heir, "the device ran out of memory") from None
-    except RuntimeError as error:
-        if "CUDA" not in str(error) and "HIP" not in str(error):
-            raise
-        raise DeviceLost(
-            explain(
-                f"The device failed ({str(error).splitlines()[0]:.200})",
-                "a device that answers until the run is done",
-                f"go on with engine={heir!r}: the levels done are in the error's tree, and in the checkpoint if there "
-                "is one",
-            )
-        ) from error
+class OnDevice:
+    """Turns what torch raises into what a run can go on from, or keeps its levels after.
+
+    A class and not a generator: from Python 3.12 on, the frame of a generator that another error leaves would hold on
+    to the tensors of the run until the next collection.
+    """
+
+    def __init__(self, heir: str = "vectors") -> None:
+        self.heir = heir  # the engine that goes on
+        self.current = current(the_device())
+
+    def __enter__(self) -> None:
+        self.current.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self.current.__exit__(kind, error, traceback)
+        except RuntimeError as gone:  # a device that failed may not even be left
+            error = error or gone
+        if isinstance(error, torch().OutOfMemoryError):
+            torch().cuda.empty_cache()
+            raise NoRoom(self.heir, "the device ran out of memory") from None
+        if isinstance(error, RuntimeError) and ("CUDA" in str(error) or "HIP" in str(error)):
+            forget_devices()
+            raise DeviceLost(
+                explain(
+                    f"The device failed ({str(error).splitlines()[0]:.200})",
+                    "a device that answers until the run is done",
+                    f"go on with engine={self.heir!r}: the levels done are in the error's tree, and in the checkpoint "
+                    "if there is one",
+                )
+            ) from error
 
 
 #: Rows of a batch that is not made smaller.

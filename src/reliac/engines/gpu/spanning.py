@@ -14,19 +14,19 @@ from ...input.metrics import Squares, squares_of
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
 from ..lists.engine import SEARCH_LENGTH
-from ..spanning.edges import SMALL, by_tree, edges_of_distinct_rows, edges_of_vectors, spanning_edges
+from ..spanning.edges import by_tree, edges_of_distinct_rows, edges_of_vectors, spanning_edges
 from ..spanning.engine import SpanningEngine
 from ..spanning.forest import Edges, Twins
 from .columns import bytes_of_rows
 from .device import no_room, the_device, to_device, why_not, worth_starting
 from .engine import BYTES_AT_A_TIME
-from .failures import on_device
+from .failures import OnDevice
 from .moments import compared_rows, upload
 from .points import place_points, twins_on_device
 from .rounds import Rounds
 
-#: Up to so many objects there is nothing to search: all pairs are compared on the CPU.
-FEW = SMALL
+#: Up to so many objects the CPU finds the edges: starting the kernels of a round takes longer than that.
+FEW = 4000
 
 #: Bytes on the device for each object besides its numbers.
 BYTES = 24 * SEARCH_LENGTH + 400
@@ -47,7 +47,10 @@ class GpuSpanningEngine(SpanningEngine):
         reason = SpanningEngine.refuses(problem)
         if reason is None and not _by_squares(problem):
             reason = "the single criterion on a device takes dense vectors with euclidean, sqeuclidean or cosine"
-        return reason or why_not() or no_room(device_memory(problem))
+        reason = reason or why_not()
+        if reason is None and problem.n_objects > FEW:
+            reason = no_room(device_memory(problem))
+        return reason
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -61,8 +64,10 @@ class GpuSpanningEngine(SpanningEngine):
     def memory(problem: Problem) -> int:
         """Estimate what the host needs: rows of unit length, the forest and the replay."""
         n, d = _shape(problem)
+        if n <= FEW:
+            return SpanningEngine.memory(problem)
         unit = 8 * d if squares_of(problem.metric) is Squares.UNIT else 0
-        return int(n * (unit + 700)) + (8 * n**2 if n <= FEW else 0)
+        return int(n * (unit + 700))
 
     def _find_edges(self) -> tuple[Edges, Twins | None]:
         if self.problem.n_objects <= FEW:
@@ -86,7 +91,7 @@ class GpuSpanningEngine(SpanningEngine):
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Find the edges on the device, then replay the levels on them."""
-        with on_device(SpanningEngine.name):
+        with OnDevice(SpanningEngine.name):
             yield from super().levels(level)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...input.metrics import Squares
 from ..gpu.columns import Candidates, Columns, Skipping, make_frame
 from ..gpu.device import the_device, to_host, torch
-from ..gpu.failures import on_device
+from ..gpu.failures import OnDevice
 from ..gpu.moments import DeviceMoments, single_rows
 from ..gpu.search import Search, pack_columns
 from .products import BESIDES
@@ -26,7 +26,7 @@ AT_A_TIME, PAIRS = 2**17, 2**24
 def nearest_on_device(rows: Any, k: int, form: Squares, threads: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return the k nearest other rows of every row and their distances, the same as the CPU finds."""
     n = len(rows)
-    with on_device():
+    with OnDevice():
         moments, row_of = single_rows(rows, form, the_device(), threads)
         everyone = torch().arange(n, device=moments.device)
         frame = make_frame(moments, everyone)
