@@ -15,6 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from measure import machine, memory_status, mixture, table, take_turns
@@ -119,29 +120,57 @@ def growth(n: int) -> Iterator[list[str]]:
     yield [names, f"{times[0]:.2f} to {times[-1]:.2f} s", "exponent", reached(exponent, EXPONENT, least=False)]
 
 
+#: The forms in which edges are given when memory is measured.
+FORMS = (
+    "sorted, int32 ends",
+    "in any order, int64 ends",
+    "csr_array, both directions",
+    "in any order, int32 ends",
+    "float32",
+)
+
+
 def memory(edges: Edges, n: int) -> Iterator[list[str]]:
     """The peak beyond the input, in multiples of it; in a process of its own."""
-    size = sum(column.nbytes for column in edges)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "edges.npz"
         np.savez(path, a=edges[0], b=edges[1], d=edges[2])
         for criterion in ("average", "single"):
-            command = [sys.executable, __file__, "--peak", str(path), criterion, str(n)]
-            peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-            ratio = reached(peak / size, MEMORY, least=False)
-            told = f"input {size / 2**20:.0f} MiB"
-            yield [f"memory, {criterion}, {len(edges[0]):,} edges", f"{peak / 2**20:.0f} MiB", told, ratio]
+            for form in FORMS:
+                command = [sys.executable, __file__, "--peak", str(path), criterion, str(n), form]
+                printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                size, most = (int(number) for number in printed.split())
+                told = f"input {size / 2**20:.0f} MiB"
+                ratio = reached(most / size, MEMORY, least=False)
+                yield [f"memory, {criterion}, {form}, {len(edges[0]):,} edges", f"{most / 2**20:.0f} MiB", told, ratio]
 
 
-def peak(path: str, criterion: str, n: str) -> int:
-    """What :func:`memory` runs in the new process."""
+def in_form(edges: Edges, form: str, n: int) -> tuple[Any, int]:
+    """Edges as one of :data:`FORMS`, and their bytes."""
+    a, b, d = edges
+    if form == "csr_array, both directions":
+        both = csr_array((np.r_[d, d], (np.r_[a, b], np.r_[b, a])), shape=(n, n))
+        return both, both.data.nbytes + both.indices.nbytes + both.indptr.nbytes
+    if form.startswith("in any order"):
+        order = np.random.default_rng(0).permutation(len(a))
+        a, b, d = (column[order] for column in edges)
+    if form.endswith("int64 ends"):
+        a, b = a.astype(np.int64), b.astype(np.int64)
+    if form == "float32":
+        d = d.astype(np.float32)
+    return (a, b, d), a.nbytes + b.nbytes + d.nbytes
+
+
+def peak(path: str, criterion: str, n: str, form: str) -> tuple[int, int]:
+    """Bytes of the input, and the peak beyond it: what :func:`memory` runs in the new process."""
     stored = np.load(path)
-    edges = stored["a"], stored["b"], stored["d"]
+    edges, size = in_form((stored["a"], stored["b"], stored["d"]), form, int(n))
+    objects = {} if form.startswith("csr") else {"objects": range(int(n))}
     reliac.cluster_edges(ring(), criterion)  # a larger graph would leave memory behind that this run takes again
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = memory_status("VmRSS")
-    reliac.cluster_edges(edges, criterion, objects=range(int(n)))
-    return memory_status("VmHWM") - before
+    reliac.cluster_edges(edges, criterion, **objects)
+    return size, memory_status("VmHWM") - before
 
 
 def main() -> None:
@@ -151,10 +180,10 @@ def main() -> None:
     parser.add_argument("--vectors", type=int, default=50_000, help="rows of the neighbour graph with vectors")
     parser.add_argument("--objects", type=int, default=1_000_000, help="objects of the 15-neighbour graph")
     parser.add_argument("--out", type=Path, help="the page that the table is written into")
-    parser.add_argument("--peak", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--peak", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peak:
-        print(peak(*arguments.peak))
+        print(*peak(*arguments.peak))
         return
     reliac.warmup(["graph", "spanning"])
     rows: list[list[str]] = []

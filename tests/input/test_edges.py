@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csc_array, csr_array
 
 import reliac
 from reliac.input.connectivity import meanings
@@ -46,6 +46,36 @@ def test_every_source_of_an_edge_table_gives_the_same_tree(tmp_path: Path) -> No
         assert clusters(tree) == [["u", "v"], ["x", "y", "z"]], name
         assert tree.n_components == 2
         assert tree.links["distance"].tolist() == [1.0, 1.0, 2.0], name
+
+
+def test_a_symmetric_sparse_matrix_is_read_by_halves_and_all_others_as_a_table(monkeypatch) -> None:
+    from reliac.input import edges, halves
+
+    monkeypatch.setattr(halves, "ROWS_AT_ONCE", 3)
+    rng, taken = np.random.default_rng(3), {True: 0, False: 0}
+    for draw in range(200):
+        n = int(rng.integers(2, 12))
+        square = np.triu(rng.integers(1, 4, (n, n)) * (rng.random((n, n)) < 0.4), 1).astype(
+            rng.choice(["f4", "f8", "i8"])
+        )
+        square = square + square.T
+        if draw % 4 == 1:
+            square[tuple(rng.integers(0, n, 2))] = 9  # another distance one way only, or on the diagonal
+        matrix = (csr_array, csc_array)[draw % 2](square)
+        if draw % 4 == 2:
+            matrix.data[rng.random(len(matrix.data)) < 0.2] = 0  # zeros that are stored
+        if draw % 8 == 4:
+            matrix.indices[:], matrix.data[:] = matrix.indices[::-1].copy(), matrix.data[::-1].copy()  # no order
+            matrix.has_sorted_indices = matrix.has_canonical_format = False
+        half = halves.upper_half(matrix)
+        taken[half is not None] += 1
+        if half is not None:
+            found = edges.make_graph(matrix)
+            table = matrix.tocoo()
+            expected = edges.make_graph((table.row, table.col, table.data), objects=range(n))
+            for ours, theirs in zip(found.edges(), expected.edges(), strict=True):
+                assert np.array_equal(ours, theirs)
+    assert min(taken.values()) > 20
 
 
 def test_a_sparse_matrix_of_distances_is_a_graph_and_a_stored_zero_is_a_distance() -> None:

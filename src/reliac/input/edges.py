@@ -15,6 +15,7 @@ from ..errors import explain, option, shown, unknown_name
 from ..machine import check_memory
 from .edgefiles import read_edge_file
 from .graph import MISSING, Graph, are_sorted, in_rows, number_ends
+from .halves import upper_half
 from .misreadings import is_graph
 from .numbers import Names, check_unmasked, is_missing, is_sparse
 from .options import check_number
@@ -116,6 +117,9 @@ def _from_sparse(matrix: Any) -> EdgeTable:
             )
         )
     try:
+        half = upper_half(matrix)
+        if half is not None:
+            return EdgeTable(*half, range(matrix.shape[0]))
         coo = matrix.tocoo()
     except ValueError as error:  # indices out of range, where SciPy has not looked before
         given = f"A sparse matrix of shape {matrix.shape} that contradicts itself: {error}"
