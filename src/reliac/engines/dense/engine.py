@@ -1,12 +1,17 @@
 """A few thousand objects: the whole matrix in the cache, all levels in one call of compiled code.
 
-Where lists and their searches would cost more than they save, the matrix of stored numbers is reduced in place, and
-only the rows of new clusters and of those whose nearest was joined are searched again; see ``levels.py``.
+Where long lists and their searches would cost more than they save, the matrix of stored numbers is reduced in place.
+Without ties short lists tell the nearest, and rows are read when clusters are joined (``shortlists.py``). With ties
+rows of new clusters and of those whose nearest was joined are searched again (``levels.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,35 +21,59 @@ from ...algorithm.contract import Batch
 from ...algorithm.limits import join_groups as join_limits
 from ...algorithm.limits import make_limits
 from ...algorithm.links import Groups, Indices, Links, groups_of, nearest_objects
-from ...input.condensed import fill_square
 from ...input.metrics import Squares, squares_of
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
+from ...machine import in_threads, n_threads
 from ..compiled.formulas import euclidean_square, reduction_of
-from ..compiled.loading import FEW, load
-from ..compiled.rules import make_rules
-from .filling import close_square, padded_width
+from ..compiled.loading import FEW, load, only_read
+from ..compiled.rules import Rules, make_rules
+from .filling import close_square, fill_rows, padded_width
 from .levels import advance, join_groups, search_all
+from .shortlists import (
+    DONE,
+    N_PAIRS,
+    N_TIED,
+    PAUSE,
+    SHARE,
+    Shortlists,
+    advance_without_ties,
+    bring_all_up_to_date,
+    enter_hits,
+    join_pairs,
+    list_all,
+    make_shortlists,
+)
 from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps
 
 #: Up to so many objects this engine is the quickest ...
 MOST = 2000
 
-#: ... or so many, where distances are given: lists need no copy of them.
-MOST_GIVEN = 1500
+#: ... or so many, where distances are given, links are not tied, and other engines would search every new cluster.
+MOST_SEARCHED = 8000
+
+#: Fewer objects than this are done sooner by one thread than threads are started.
+WORTH_THREADS = 1000
+
+#: Rows that a thread takes at a time.
+STRIP = 64
+
+#: Pairs of clusters that have more numbers than this in their rows are joined in threads: a quarter of a millisecond.
+WORTH_SHARING = 100_000
 
 #: Compiled code returns to Python after so many numbers were read: for progress and Ctrl-C.
 NUMBERS_BEFORE_PAUSE = 2**27
 
 
 class DenseEngine:
-    """Any criterion (single only with constraints) on a square matrix, given or computed, in one thread."""
+    """Any criterion (single only with constraints) on a square matrix, given or computed."""
 
     name = "dense"
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
-        del n_jobs  # for so few objects one thread is done before others have started
         _load(problem)
+        self.threads = n_threads(n_jobs) if problem.n_objects >= WORTH_THREADS else 1
+        self.told = 0  # links that were handed on
         self.problem = problem
         self.members: dict[int, Indices] = {}  # the objects of every cluster, where the smallest distance counts
         row, n = problem.criterion, problem.n_objects
@@ -91,16 +120,27 @@ class DenseEngine:
             root = squares_of(problem.compared_metric) is Squares.ROOTED
             euclidean_square(np.ascontiguousarray(vectors.T, np.float64), stored, width, root)
         elif isinstance(problem.objects, Distances):
-            square = stored.reshape(n, width)[:, :n]
-            fill_square(square, problem.objects.matrix, n)
-            if problem.criterion.geometric:
-                square *= square
+            fill = partial(self._fill_given, problem.objects.matrix, width, problem.criterion.geometric)
+            in_threads(fill, range(0, n, STRIP), self.threads)
         else:
             stored.reshape(n, width)[:, :n] = problem.base_distances()
         if problem.criterion.reduction is np.minimum:  # where the two nearest objects of every link are looked up
             self.base = stored.reshape(n, width)[:, :n].copy()
             self.members = dict(enumerate(np.arange(n)[:, None]))
         close_square(self.square, n, width)
+
+    def _fill_given(self, given: NDArray[Any], width: int, squared: bool, at: int) -> None:
+        """Write given distances, or their squares, into some rows of the matrix."""
+        stored, n = self.square.stored, self.problem.n_objects
+        stop = min(at + STRIP, n)
+        if given.ndim == 1:
+            fill_rows(only_read(np.ascontiguousarray(given)), n, stored, width, at, stop, squared)
+            return
+        rows = stored.reshape(n, width)[at:stop, :n]
+        if squared:
+            np.multiply(given[at:stop], given[at:stop], out=rows, dtype=np.float64)
+        else:
+            rows[:] = given[at:stop]
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
@@ -110,16 +150,19 @@ class DenseEngine:
 
     @staticmethod
     def suits(problem: Problem) -> bool:
-        """While the matrix stays in the cache; where lists do badly: one link a level, with searches or ties.
+        """While the matrix stays in the cache; where lists do badly: with searches of all new clusters, or with ties.
 
         And with constraints, which no engine with lists can do.
         """
         if problem.constraints:
             return True
-        n, objects = problem.n_objects, problem.objects
-        if n <= MOST_GIVEN or not isinstance(objects, Distances) or (n > MOST and problem.alpha > 0.0):
+        n, objects, searched = problem.n_objects, problem.objects, not problem.criterion.reducible
+        if n <= MOST or not isinstance(objects, Distances):
             return n <= MOST
-        return not problem.criterion.reducible or _many_are_equal(objects.matrix)
+        if problem.alpha == 0.0:
+            return searched or _many_are_equal(objects.matrix)
+        all_links = problem.alpha == 1.0 and problem.tie_tolerance == 0.0
+        return searched and all_links and n <= MOST_SEARCHED and not _many_are_equal(objects.matrix)
 
     @staticmethod
     def memory(problem: Problem) -> int:
@@ -142,17 +185,57 @@ class DenseEngine:
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels, in as few calls of compiled code as patience allows."""
-        steps, counters, rules = self.steps, self.steps.counters, make_rules(self.problem, limits=self.square.limits)
-        counters[LEVEL] = level
-        search_all(self.square, steps, rules.tie_factor)
-        leader, told, done = np.arange(self.problem.n_objects), 0, self.n_clusters < 2
+        self.steps.counters[LEVEL] = level
+        rules = make_rules(self.problem, limits=self.square.limits)
+        if self.n_clusters < 2:
+            return
+        if rules.alpha == 1.0 and rules.tie_factor == 1.0 and not self.square.limits.active:
+            done = yield from self._levels_without_ties(rules)
+            if done:
+                return
+        yield from self._levels_with_ties(rules)
+
+    def _levels_without_ties(self, rules: Rules) -> Generator[Batch, None, bool]:
+        """Develop levels by short lists, until all is done or the nearest of some cluster are tied; tell which."""
+        square, steps, n = self.square, self.steps, int(self.steps.counters[N_PLACES])
+        lists = make_shortlists(n, int(steps.counters[WIDTH]))
+        plain = bool((square.weight == 1.0).all()) and not steps.counters[N_LINKS] and self.n_clusters == n
+        most = WORTH_SHARING if self.threads > 1 else sys.maxsize
+        status = PAUSE
+        with ThreadPoolExecutor(self.threads) as pool:
+            strips = range(0, n, STRIP)
+            list(pool.map(lambda at: list_all(square, steps, lists, plain, at, min(at + STRIP, n)), strips))
+            while status != DONE and not lists.counts[N_TIED]:
+                status = advance_without_ties(square, steps, lists, rules, most, NUMBERS_BEFORE_PAUSE)
+                if status == SHARE:
+                    self._join_pairs(lists, pool)
+                yield from self._new_links()
+        bring_all_up_to_date(square, steps, lists)
+        return status == DONE
+
+    def _join_pairs(self, lists: Shortlists, pool: ThreadPoolExecutor) -> None:
+        """Join the pairs of a level in threads; what they find is entered into lists in a fixed order."""
+        pairs = int(lists.counts[N_PAIRS])
+        shares = max(self.threads, pairs // STRIP)
+        cuts = [pairs * k // shares for k in range(shares + 1)]
+        for hits in pool.map(partial(join_pairs, self.square, self.steps, lists), cuts[:-1], cuts[1:]):
+            enter_hits(lists, hits)
+
+    def _levels_with_ties(self, rules: Rules) -> Iterator[Batch]:
+        """Develop all other levels: rows are searched whose nearest have changed."""
+        search_all(self.square, self.steps, rules.tie_factor)
+        leader, done = np.arange(self.problem.n_objects), False
         while not done:
-            done = advance(self.square, steps, rules, leader, NUMBERS_BEFORE_PAUSE)
-            new = slice(told, int(counters[N_LINKS]))
-            told = new.stop
-            if new.stop > new.start:
-                links = Links(steps.p[new], steps.q[new], steps.distance[new])
-                yield Batch(steps.level[new], links, self._object_pairs(steps.level[new], links))
+            done = advance(self.square, self.steps, rules, leader, NUMBERS_BEFORE_PAUSE)
+            yield from self._new_links()
+
+    def _new_links(self) -> Iterator[Batch]:
+        """Hand on the links that were established since the last time."""
+        steps, new = self.steps, slice(self.told, int(self.steps.counters[N_LINKS]))
+        self.told = new.stop
+        if new.stop > new.start:
+            links = Links(steps.p[new], steps.q[new], steps.distance[new])
+            yield Batch(steps.level[new], links, self._object_pairs(steps.level[new], links))
 
     def _object_pairs(self, level: Indices, links: Links) -> NDArray[np.intp] | None:
         """Return for each link its two nearest objects, where the smallest distance counts. O(n^2) for all levels."""
@@ -177,7 +260,13 @@ def _load(problem: Problem) -> None:
 
     def run_few() -> None:
         euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)
-        for _ in DenseEngine(problem.made_up(FEW)).levels(0):
+        for kind in (np.float32, np.float64):
+            fill_rows(only_read(np.zeros(1, kind)), 2, np.zeros(64), 32, 0, 2, False)
+        few = replace(problem.made_up(FEW), alpha=1.0, tie_tolerance=0.0)
+        for _ in DenseEngine(few).levels(0):
+            pass
+        again = DenseEngine(few)
+        for _ in again._levels_with_ties(make_rules(few, limits=again.square.limits)):
             pass
 
     load(DenseEngine.name, "", run_few)

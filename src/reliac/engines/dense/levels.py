@@ -11,7 +11,7 @@ import numpy as np
 
 from ...algorithm.links import Links
 from ..compiled.formulas import ADD, MAXIMUM, MINIMUM, from_sums, shares_of_parts
-from ..compiled.loading import bare_inlined, compiled, inside
+from ..compiled.loading import bare_inlined, bare_inside, compiled, inside
 from ..compiled.scanning import nearest_in
 from ..compiled.sorting import some_of, with_room
 from ..compiled.step import choose_links, groups_of
@@ -127,27 +127,37 @@ def nearest_links(square, steps, rows, tie_factor):
 
 
 @inside
-def weigh_parts(square, parts, bounds, width):
-    """Return the factor of every part in its group's sums; the weights and spreads of groups follow."""
-    stored, weight, spread = square.stored, square.weight, square.spread
+def share_parts(square, parts, bounds):
+    """Return the factor of every part in its group's sums; the weights of groups follow."""
     factors = np.empty(len(parts))
     for g in range(len(bounds) - 1):
         group, factor = parts[bounds[g] : bounds[g + 1]], factors[bounds[g] : bounds[g + 1]]
-        total = inside = 0.0
+        total = 0.0
         for a in range(len(group)):
             factor[a] = 1.0
-            total += weight[group[a]]
+            total += square.weight[group[a]]
         if square.equal_parts:
-            shares, total = shares_of_parts(some_of(weight, group))
+            shares, total = shares_of_parts(some_of(square.weight, group))
             for a in range(len(group)):
                 factor[a] = shares[a]
-        if square.offset:
-            for a in range(len(group)):
-                inside += factor[a] * factor[a] * spread[group[a]]
-                for b in range(a):
-                    inside += 2.0 * factor[a] * factor[b] * stored[group[a] * width + group[b]]
-        weight[group[0]], spread[group[0]] = total, inside
+        square.weight[group[0]] = total
     return factors
+
+
+@bare_inside
+def spread_parts(square, group, factor, between, width):
+    """Sum up what lies between the parts of a group, and inside them: the spread of the group follows.
+
+    ``between``: the place of the part whose row has the number of two parts; -1 if every row has.
+    """
+    stored, spread, inside = square.stored, square.spread, 0.0
+    if square.offset:
+        for a in range(len(group)):
+            inside += factor[a] * factor[a] * spread[group[a]]
+            for b in range(a):
+                i, j = (group[b], group[a]) if between == group[b] else (group[a], group[b])
+                inside += 2.0 * factor[a] * factor[b] * stored[i * width + j]
+    spread[group[0]] = inside
 
 
 @bare_inlined
@@ -156,7 +166,7 @@ def smaller(a, b):
     return max(a, b) if max(a, b) == np.inf else min(a, b)
 
 
-@inside
+@bare_inside
 def reduce_rows(square, parts, bounds, factors, width):
     """Reduce the rows of every group's parts to the row of its first."""
     stored = square.stored
@@ -177,7 +187,7 @@ def reduce_rows(square, parts, bounds, factors, width):
                 f = 1.0
 
 
-@inside
+@bare_inside
 def reduce_pairs(row, first, second, factors, reduction, plain):
     """Reduce the columns of pairs in one row; the second of a pair becomes free."""
     if reduction == MINIMUM:
@@ -284,7 +294,10 @@ def still_nearest(square, steps, r):
 def join_groups(square, steps, parts, bounds, tie_factor):
     """Join groups of clusters, and find the nearest of all whose nearest may have changed. O(places) for each group."""
     counters, mark, best = steps.counters, steps.mark, square.best
-    factors = weigh_parts(square, parts, bounds, counters[WIDTH])
+    factors = share_parts(square, parts, bounds)
+    for g in range(len(bounds) - 1):
+        some = slice(bounds[g], bounds[g + 1])
+        spread_parts(square, parts[some], factors[some], -1, counters[WIDTH])
     reduce_rows(square, parts, bounds, factors, counters[WIDTH])
     for k in range(len(parts)):
         mark[parts[k]] = NEW
@@ -303,34 +316,55 @@ def join_groups(square, steps, parts, bounds, tie_factor):
 
 
 @inside
-def pack(square, steps):
-    """Close the gaps that joined clusters have left, in place: numbers only ever move towards the front. O(n^2)."""
-    counters, stored = steps.counters, square.stored
-    places, width = counters[N_PLACES], counters[WIDTH]
-    kept, becomes, m = np.empty(counters[N_ALIVE], np.int64), np.empty(places, np.int64), 0
-    for r in range(places):
+def places_left(steps):
+    """Return the places that are not free, and what each place becomes when the gaps are closed; -1 if it is free."""
+    kept, m = np.empty(steps.counters[N_ALIVE], np.uint32), 0  # unsigned: no check for negative indices
+    becomes = np.empty(steps.counters[N_PLACES], np.int64)
+    for r in range(len(becomes)):
         becomes[r] = -1
         if steps.mark[r] != FREE:
             becomes[r], kept[m] = m, r
             m += 1
-    narrow = padded_width(m)
+    return kept, becomes
+
+
+@bare_inside
+def pack_row(stored, kept, i, width, narrow):
+    """Move the numbers of one row to their new places: they only ever move towards the front."""
+    r = np.int64(kept[i])
+    row, target = stored[r * width : (r + 1) * width], stored[i * narrow : (i + 1) * narrow]
+    for j in range(len(kept)):
+        target[j] = row[kept[j]]
+    for j in range(len(kept), narrow):
+        target[j] = np.inf
+
+
+@bare_inside
+def close_gaps(square, steps, kept, becomes):
+    """Move what is known of clusters to their new places, after their rows."""
+    counters, m = steps.counters, len(kept)
     for i in range(m):
         r = kept[i]
-        row, target = stored[r * width : (r + 1) * width], stored[i * narrow : (i + 1) * narrow]
-        for j in range(m):
-            target[j] = row[kept[j]]
-        for j in range(m, narrow):
-            target[j] = np.inf
         square.slot[i], square.weight[i], square.spread[i] = square.slot[r], square.weight[r], square.spread[r]
         nearest = square.nearest[r]
         square.best[i], square.tied[i] = square.best[r], square.tied[r]
         square.nearest[i] = becomes[nearest] if nearest >= 0 else -1
         square.looked[i], steps.mark[i] = 0, KEPT
-    for i in range(m, width):
+    for i in range(m, counters[WIDTH]):
         square.best[i], square.weight[i], square.spread[i] = -np.inf, 1.0, 0.0
     for k in range(counters[N_SEARCHED]):
         steps.searched[k] = becomes[steps.searched[k]]
-    counters[N_PLACES], counters[WIDTH] = m, narrow
+    counters[N_PLACES], counters[WIDTH] = m, padded_width(m)
+
+
+@inside
+def pack(square, steps):
+    """Close the gaps that joined clusters have left, in place. O(n^2)."""
+    kept, becomes = places_left(steps)
+    narrow = padded_width(len(kept))
+    for i in range(len(kept)):
+        pack_row(square.stored, kept, i, steps.counters[WIDTH], narrow)
+    close_gaps(square, steps, kept, becomes)
 
 
 @compiled
