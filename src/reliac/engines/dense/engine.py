@@ -30,21 +30,9 @@ from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
 from .filling import close_square, fill_rows, padded_width
 from .levels import advance, join_groups, search_all
-from .shortlists import (
-    DONE,
-    N_PAIRS,
-    N_TIED,
-    PAUSE,
-    SHARE,
-    Shortlists,
-    advance_without_ties,
-    bring_all_up_to_date,
-    enter_hits,
-    join_pairs,
-    list_all,
-    make_shortlists,
-)
+from .shortlists import N_PAIRS, N_TIED, Shortlists, enter_hits, list_all, make_shortlists
 from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps
+from .untied import DONE, PAUSE, SHARE, advance_without_ties, bring_all_up_to_date, join_pairs
 
 #: Up to so many objects this engine is the quickest ...
 MOST = 2000

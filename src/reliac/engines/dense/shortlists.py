@@ -1,10 +1,8 @@
-"""Levels without ties on the square matrix: short lists of the nearest, and rows that are brought up to date when read.
+"""Short lists of the nearest of every cluster, for levels without ties: how they are made and kept (``untied.py``).
 
-A level that joins a few clusters changes columns in every row. Here that waits: joins are written down in a log, and a
-row is brought up to date only when it is read, that is, when its cluster is joined or its list proves nothing any more.
-Every cluster has a list of its nearest and a radius: whatever is not in the list is at least that far away, as the
-matrix has it. New clusters read their whole row and are entered into the lists of all others that they fall inside of,
-so nothing is assumed about the criterion. Two clusters at the same smallest distance end this: ``levels.py`` goes on.
+A list holds a few clusters with their distances, and a radius: whatever is not in the list is at least that far away,
+as the matrix has it. New clusters are entered into the lists of all others that they fall inside of, so nothing is
+assumed about the criterion.
 """
 
 from __future__ import annotations
@@ -13,26 +11,12 @@ from collections import namedtuple
 
 import numpy as np
 
-from ...algorithm.links import Links
 from ..compiled.formulas import ADD, from_sums
 from ..compiled.loading import bare, bare_inside, compiled, inside
-from ..compiled.sorting import insert, some_of, with_room
-from ..compiled.step import smallest_share, sorted_links, within
-from .filling import CHUNK, padded_width
-from .levels import (
-    FEWEST,
-    FREE,
-    KEPT,
-    NEW,
-    close_gaps,
-    pack_row,
-    places_left,
-    reduce_pairs,
-    reduce_rows,
-    share_parts,
-    spread_parts,
-)
-from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, N_SEARCHED, WIDTH, distances_of
+from ..compiled.sorting import insert
+from .filling import CHUNK
+from .levels import FREE, KEPT
+from .square import N_PLACES, WIDTH, distances_of
 
 #: Entries of a list.
 LENGTH = 8
@@ -40,19 +24,10 @@ LENGTH = 8
 #: Sets of places whose smallest distances tell how far the nearest reach.
 SETS = 2 * CHUNK
 
-#: Joins that a row has not seen from which on it pays to fetch it in order.
-MANY = 16
-
-#: Lists that a new cluster is usually entered into; there is more room if it is needed.
-USUAL_HITS = 32
-
-#: Pack the matrix when this share of its places is left.
-PACK_LATE = 0.6
-
 #: ``distance``, ``place`` (places, LENGTH + 1): the entries, sorted, ``count`` (places,) of them, and room for one.
 #: ``radius`` (width,): minus infinity for places that no new cluster is to be entered into; ``reach`` (places,): what
-#: it will be for new ones. ``first``, ``second``, ``factors``: the log of joins since the matrix was packed; ``version``
-#: (places,): how many of them a row has seen. ``counts``: see below.
+#: it will be for new ones. ``first``, ``second``, ``factors``: the log of joins since the matrix was packed;
+#: ``version`` (places,): how many of them a row has seen. ``counts``: see below.
 Shortlists = namedtuple("Shortlists", "distance place count radius reach version first second factors counts")
 
 #: Places in Shortlists.counts: the length of the log, pairs of this level that follow in it, and clusters whose nearest
@@ -61,10 +36,6 @@ N_JOINS, N_PAIRS, N_TIED = range(3)
 
 #: New clusters that are nearer than the radius of some others: of each of these the place, and the distance.
 Hits = namedtuple("Hits", "place new distance")
-
-#: What :func:`advance_without_ties` says: all is done; Python may tell progress, and see whether there are ties; pairs
-#: wait to be joined, by :func:`join_pairs` and :func:`enter_hits`.
-DONE, PAUSE, SHARE = range(3)
 
 
 def make_shortlists(n: int, width: int) -> Shortlists:
@@ -154,31 +125,6 @@ def list_all(square, steps, lists, plain, start, stop):
             lists.radius[r] = from_sums(lists.radius[r], s, s, w, w, offset, by_size)
 
 
-@bare_inside
-def fetch(row):
-    """Read one number of every line of memory, so that the processor fetches the row in order; their sum is of no use.
-
-    Numbers that are read here and there would be waited for one by one.
-    """
-    a = b = c = d = 0.0
-    for j in range(0, len(row), CHUNK):
-        a, b, c, d = a + row[j], b + row[j + 8], c + row[j + 16], d + row[j + 24]
-    return a + b + c + d
-
-
-@bare_inside
-def bring_up_to_date(square, lists, r, joins, width):
-    """Reduce the columns of a row for the joins that it has not seen, up to so many."""
-    seen = lists.version[r]
-    if seen < joins:
-        row = square.stored[r * width : (r + 1) * width]
-        if joins - seen > MANY and fetch(row) < 0.0:  # never: distances are at least 0
-            return
-        first, second, factors = lists.first[seen:joins], lists.second[seen:joins], lists.factors[2 * seen : 2 * joins]
-        reduce_pairs(row, first, second, factors, square.reduction, not square.equal_parts)
-        lists.version[r] = joins
-
-
 @inside
 def find_hits(lists, r, values, room, hits, count):
     """Note the clusters that a new one is nearer to than their radius, sets as in a search; tell how many there are."""
@@ -228,189 +174,3 @@ def forget_joined(steps, lists):
                 distance[kept], place[kept] = distance[e], place[e]
                 kept += 1
         lists.count[r] = kept
-
-
-@inside
-def links_of_lists(square, steps, lists, rules):
-    """Return the links that a level takes, and their order: clusters that begin each other's list, without ties."""
-    n, count = steps.counters[N_PLACES], 0
-    p, q, d = np.empty(n // 2, np.int64), np.empty(n // 2, np.int64), np.empty(n // 2)
-    for r in range(n):
-        if steps.mark[r] == FREE:
-            continue
-        c = lists.place[r, 0]
-        if r < c and lists.place[c, 0] == r:
-            p[count], q[count], d[count] = r, c, lists.distance[r, 0]
-            count += 1
-    links = Links(p[:count], q[:count], d[:count])
-    order = sorted_links(links, square.slot)
-    distance = some_of(links.distance, order)
-    count = within(distance[: smallest_share(distance, rules.alpha, rules.tie_factor)], rules.max_value)
-    return links, order[: min(count, steps.counters[N_ALIVE] - rules.n_clusters)]
-
-
-@inside
-def note_joins(square, steps, lists, parts):
-    """Write the joins of pairs down, and what that makes of their clusters, before any row is joined.
-
-    Of two rows, the one that has seen more joins has the number of both clusters: it has seen how they were made.
-    """
-    joins, groups, width = lists.counts[N_JOINS], len(parts) // 2, steps.counters[WIDTH]
-    factors = share_parts(square, parts, np.arange(0, 2 * groups + 1, 2))
-    for g in range(groups):
-        pair, factor = parts[2 * g : 2 * g + 2], factors[2 * g : 2 * g + 2]
-        r, other = pair[0], pair[1]
-        knows = r if lists.version[r] > lists.version[other] else other
-        spread_parts(square, pair, factor, knows, width)
-        lists.first[joins + g], lists.second[joins + g] = r, other
-        lists.factors[2 * (joins + g)], lists.factors[2 * (joins + g) + 1] = factor[0], factor[1]
-        steps.mark[r], steps.mark[other] = NEW, FREE
-        square.weight[other], square.spread[other], square.best[other] = 1.0, 0.0, -np.inf
-        lists.radius[r] = lists.radius[other] = -np.inf
-    lists.counts[N_PAIRS] = groups
-    steps.counters[N_ALIVE] -= groups
-
-
-@inside
-def join_rows(square, lists, g, bounds, width):
-    """Reduce the rows of pair g to the row of its first cluster, and the columns of all pairs in it.
-
-    What two new clusters store has the same bits in both rows: the rows of the earlier pair are added up first. So in
-    the rows of a later pair the columns of the earlier ones come first, then the rows, then the other columns.
-    """
-    at = lists.counts[N_JOINS] + g
-    pair, factor = np.empty(2, np.int64), lists.factors[2 * at : 2 * at + 2]
-    pair[0], pair[1] = lists.first[at], lists.second[at]
-    bring_up_to_date(square, lists, pair[0], at, width)
-    bring_up_to_date(square, lists, pair[1], at, width)
-    reduce_rows(square, pair, bounds, factor, width)
-    bring_up_to_date(square, lists, pair[0], lists.counts[N_JOINS] + lists.counts[N_PAIRS], width)
-    return pair[0]
-
-
-@compiled
-def join_pairs(square, steps, lists, start, stop):
-    """Join some pairs, and list the nearest of the new clusters; return whose lists these are to be entered into.
-
-    Threads may do this at the same time: only the rows and lists of the pairs are written.
-    """
-    width, room, bounds, count = steps.counters[WIDTH], make_room(), np.arange(0, 4, 2), 0
-    out, length = np.empty(width), USUAL_HITS * (stop - start) + width
-    hits = Hits(np.empty(length, np.int32), np.empty(length, np.int32), np.empty(length))
-    for g in range(start, stop):
-        r = join_rows(square, lists, g, bounds, width)
-        values = distances_of(square, r, width, out)
-        lists.reach[r] = list_nearest(lists, r, values, room)
-        if count + width > len(hits.place):
-            more = len(hits.place)
-            hits = Hits(
-                with_room(hits.place, count, more),
-                with_room(hits.new, count, more),
-                with_room(hits.distance, count, more),
-            )
-        count = find_hits(lists, r, values, room, hits, count)
-    return Hits(hits.place[:count], hits.new[:count], hits.distance[:count])
-
-
-@bare_inside
-def end_of_joins(steps, lists):
-    """Let the new clusters of a level be as all others."""
-    joins = lists.counts[N_JOINS]
-    for g in range(joins, joins + lists.counts[N_PAIRS]):
-        r = lists.first[g]
-        lists.radius[r], steps.mark[r] = lists.reach[r], KEPT
-    lists.counts[N_JOINS] += lists.counts[N_PAIRS]
-    lists.counts[N_PAIRS] = 0
-
-
-@inside
-def prove_nearest(square, steps, lists, row, room):
-    """List the nearest of clusters anew whose lists prove nothing any more; tell how many; count ties."""
-    width, searched = steps.counters[WIDTH], 0
-    for r in range(steps.counters[N_PLACES]):
-        if steps.mark[r] == FREE:
-            continue
-        if lists.count[r] == 0 or lists.distance[r, 0] >= lists.radius[r]:
-            bring_up_to_date(square, lists, r, lists.counts[N_JOINS], width)
-            values = distances_of(square, r, width, row)
-            lists.radius[r] = list_nearest(lists, r, values, room)
-            searched += 1
-        tied = lists.count[r] == 0 or (lists.count[r] > 1 and lists.distance[r, 0] == lists.distance[r, 1])
-        lists.counts[N_TIED] += tied and steps.counters[N_ALIVE] > 1
-    return searched
-
-
-@inside
-def pack_lists(square, steps, lists):
-    """Close the gaps that joined clusters have left in the matrix, whose rows are brought up to date, and in lists."""
-    kept, becomes = places_left(steps)
-    width, narrow = steps.counters[WIDTH], padded_width(len(kept))
-    for i in range(len(kept)):
-        r = np.int64(kept[i])
-        bring_up_to_date(square, lists, r, lists.counts[N_JOINS], width)
-        pack_row(square.stored, kept, i, width, narrow)
-        for e in range(lists.count[r]):
-            lists.distance[i, e], lists.place[i, e] = lists.distance[r, e], becomes[lists.place[r, e]]
-        lists.count[i], lists.radius[i], lists.version[i] = lists.count[r], lists.radius[r], 0
-    lists.radius[len(kept) :] = -np.inf
-    lists.counts[N_JOINS] = steps.counters[N_SEARCHED] = 0
-    square.nearest[:] = -1
-    close_gaps(square, steps, kept, becomes)
-
-
-@inside
-def begin_level(square, steps, lists, rules):
-    """Write down the links of the next level, and note the pairs that they join; tell how many."""
-    counters = steps.counters
-    links, order = links_of_lists(square, steps, lists, rules)
-    taken = np.zeros(len(links.p), np.bool_)
-    counters[LEVEL] += len(order) > 0
-    for k in range(len(order)):
-        i, at = order[k], counters[N_LINKS] + k
-        taken[i] = True
-        steps.p[at], steps.q[at] = square.slot[links.p[i]], square.slot[links.q[i]]
-        steps.distance[at], steps.level[at] = links.distance[i], counters[LEVEL]
-    counters[N_LINKS] += len(order)
-    parts, count = np.empty(2 * len(order), np.int64), 0
-    for k in range(len(links.p)):
-        if taken[k]:
-            parts[count], parts[count + 1] = links.p[k], links.q[k]
-            count += 2
-    note_joins(square, steps, lists, parts)
-    forget_joined(steps, lists)
-    return len(order)
-
-
-@compiled
-def advance_without_ties(square, steps, lists, rules, most, patience):
-    """Run levels until the rules say stop, a nearest is tied, or about ``patience`` numbers were read; tell which.
-
-    Pairs that have more than ``most`` numbers in their rows are left to threads.
-    """
-    counters, counts, done = steps.counters, lists.counts, 0
-    room, row = make_room(), np.empty(counters[WIDTH])
-    while done <= patience:
-        if counts[N_PAIRS]:  # threads have joined them
-            end_of_joins(steps, lists)
-        done += counters[WIDTH] * prove_nearest(square, steps, lists, row, room) + LENGTH * counters[N_PLACES]
-        if counts[N_TIED]:
-            return PAUSE
-        if counters[N_ALIVE] < PACK_LATE * counters[N_PLACES] and counters[N_PLACES] > FEWEST:
-            pack_lists(square, steps, lists)
-        if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
-            return DONE
-        if begin_level(square, steps, lists, rules) == 0:
-            return DONE
-        if counts[N_PAIRS] * counters[WIDTH] > most:
-            return SHARE
-        enter_hits(lists, join_pairs(square, steps, lists, 0, counts[N_PAIRS]))
-        done += 2 * counts[N_PAIRS] * counters[WIDTH]
-    return PAUSE
-
-
-@compiled
-def bring_all_up_to_date(square, steps, lists):
-    """Leave all rows as if every level had changed all columns: for levels with ties."""
-    for r in range(steps.counters[N_PLACES]):
-        if steps.mark[r] != FREE:
-            bring_up_to_date(square, lists, r, lists.counts[N_JOINS], steps.counters[WIDTH])
