@@ -535,10 +535,12 @@ def test_one_link_at_a_time_a_run_that_ties_overwhelm_goes_on_with_the_dense_eng
         ("average", 0.0, 9, "matrix"),
         ("average", 1.0, 0, "matrix"),
         ("centroid", 0.0, 9, "dense"),
-        ("centroid", 1.0, 9, "matrix"),
+        ("average", 1.0, 9, "matrix"),
+        ("centroid", 1.0, 9, "dense"),
+        ("centroid", 0.5, 9, "matrix"),
     ],
 )
-def test_auto_takes_a_whole_matrix_for_one_link_at_a_time_where_lists_do_badly(criterion, alpha, digits, name):
+def test_auto_takes_a_whole_matrix_where_lists_do_badly(criterion, alpha, digits, name):
     D = np.round(pdist(np.random.default_rng(0).random((2500, 3)) * 20), digits)
     assert choose(problem_of_squares(D, criterion, metric="precomputed", alpha=alpha)).engine.name == name
 

@@ -190,9 +190,9 @@ class DenseEngine:
         plain = bool((square.weight == 1.0).all()) and not steps.counters[N_LINKS] and self.n_clusters == n
         most = WORTH_SHARING if self.threads > 1 else sys.maxsize
         status = PAUSE
-        with ThreadPoolExecutor(self.threads) as pool:
-            strips = range(0, n, STRIP)
-            list(pool.map(lambda at: list_all(square, steps, lists, plain, at, min(at + STRIP, n)), strips))
+        list_some = partial(list_all, square, steps, lists, plain)
+        in_threads(lambda at: list_some(at, min(at + STRIP, n)), range(0, n, STRIP), self.threads)
+        with ThreadPoolExecutor(self.threads) as pool:  # starts no thread before it is used
             while status != DONE and not lists.counts[N_TIED]:
                 status = advance_without_ties(square, steps, lists, rules, most, NUMBERS_BEFORE_PAUSE)
                 if status == SHARE:

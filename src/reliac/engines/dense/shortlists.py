@@ -88,8 +88,8 @@ def list_nearest(lists, r, values, room):
         some = values[start : start + SETS]
         for j in range(SETS):
             smallest[j] = some[j] if some[j] < smallest[j] else smallest[j]
-    for j in range(whole, width):
-        smallest[j - whole] = min(values[j], smallest[j - whole])
+    for j in range(width - whole):
+        smallest[j] = values[whole + j] if values[whole + j] < smallest[j] else smallest[j]
     limit = limit_of(smallest, room[1]) if width > 4 * SETS else np.inf
     distance[:], place[:] = limit, -1
     for j in range(SETS):
@@ -136,8 +136,9 @@ def find_hits(lists, r, values, room, hits, count):
         for j in range(SETS):
             inside = limits[j] - some[j]  # not a number where both are infinite: not above anything
             within[j] = inside if inside > within[j] else within[j]
-    for j in range(whole, width):
-        within[j - whole] = max(radius[j] - values[j], within[j - whole])
+    for j in range(width - whole):
+        inside = radius[whole + j] - values[whole + j]
+        within[j] = inside if inside > within[j] else within[j]
     for j in range(SETS):
         if within[j] > 0.0:
             for c in range(j, width, SETS):
