@@ -30,7 +30,7 @@ from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
 from .filling import close_square, fill_rows, padded_width
 from .levels import advance, join_groups, search_all
-from .shortlists import N_PAIRS, N_TIED, Shortlists, enter_hits, list_all, make_shortlists
+from .shortlists import N_PAIRS, N_TIED, Shortlists, enter_hits, list_some, make_shortlists
 from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps
 from .untied import DONE, PAUSE, SHARE, advance_without_ties, bring_all_up_to_date, join_pairs
 
@@ -189,9 +189,13 @@ class DenseEngine:
         lists = make_shortlists(n, int(steps.counters[WIDTH]))
         plain = bool((square.weight == 1.0).all()) and not steps.counters[N_LINKS] and self.n_clusters == n
         most = WORTH_SHARING if self.threads > 1 else sys.maxsize
+
+        def list_strip(at: int) -> int:
+            return int(list_some(square, steps, lists, plain, at, min(at + STRIP, n)))
+
+        if list_strip(0) or any(in_threads(list_strip, range(STRIP, n, STRIP), self.threads)):
+            return False
         status = PAUSE
-        list_some = partial(list_all, square, steps, lists, plain)
-        in_threads(lambda at: list_some(at, min(at + STRIP, n)), range(0, n, STRIP), self.threads)
         with ThreadPoolExecutor(self.threads) as pool:  # starts no thread before it is used
             while status != DONE and not lists.counts[N_TIED]:
                 status = advance_without_ties(square, steps, lists, rules, most, NUMBERS_BEFORE_PAUSE)

@@ -104,14 +104,20 @@ def list_nearest(lists, r, values, room):
     return distance[LENGTH]
 
 
+@bare_inside
+def is_tied(lists, r):
+    """Tell whether the nearest of a cluster are tied; so many may be that none is in the list."""
+    return lists.count[r] == 0 or (lists.count[r] > 1 and lists.distance[r, 0] == lists.distance[r, 1])
+
+
 @compiled
-def list_all(square, steps, lists, plain, start, stop):
-    """List the nearest of some clusters: how the levels begin.
+def list_some(square, steps, lists, plain, start, stop):
+    """List the nearest of some clusters: how the levels begin. Tell of how many they are tied.
 
     ``plain``: all are single objects of weight 1, whose distances are in the order of the numbers that they store.
     """
     width, weight, spread = steps.counters[WIDTH], square.weight, square.spread
-    row, room = np.empty(width), make_room()
+    row, room, tied = np.empty(width), make_room(), 0
     for r in range(start, stop):
         if steps.mark[r] == FREE:
             continue
@@ -123,6 +129,8 @@ def list_all(square, steps, lists, plain, start, stop):
             for e in range(lists.count[r]):
                 lists.distance[r, e] = from_sums(lists.distance[r, e], s, s, w, w, offset, by_size)
             lists.radius[r] = from_sums(lists.radius[r], s, s, w, w, offset, by_size)
+        tied += is_tied(lists, r)
+    return tied
 
 
 @inside

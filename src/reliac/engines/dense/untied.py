@@ -36,6 +36,7 @@ from .shortlists import (
     enter_hits,
     find_hits,
     forget_joined,
+    is_tied,
     list_nearest,
     make_room,
 )
@@ -49,6 +50,7 @@ USUAL_HITS = 32
 
 #: Pack the matrix when this share of its places is left.
 PACK_LATE = 0.6
+
 #: What :func:`advance_without_ties` says: all is done; Python may tell progress, and see whether there are ties; pairs
 #: wait to be joined, by :func:`join_pairs` and :func:`enter_hits`.
 DONE, PAUSE, SHARE = range(3)
@@ -184,8 +186,7 @@ def prove_nearest(square, steps, lists, row, room):
             values = distances_of(square, r, width, row)
             lists.radius[r] = list_nearest(lists, r, values, room)
             searched += 1
-        tied = lists.count[r] == 0 or (lists.count[r] > 1 and lists.distance[r, 0] == lists.distance[r, 1])
-        lists.counts[N_TIED] += tied and steps.counters[N_ALIVE] > 1
+        lists.counts[N_TIED] += is_tied(lists, r) and steps.counters[N_ALIVE] > 1
     return searched
 
 
