@@ -297,7 +297,7 @@ def join_groups(square, steps, parts, bounds, tie_factor):
     factors = share_parts(square, parts, bounds)
     for g in range(len(bounds) - 1):
         some = slice(bounds[g], bounds[g + 1])
-        spread_parts(square, parts[some], factors[some], -1, counters[WIDTH])
+        spread_parts(square, parts[some], factors[some], np.int64(-1), counters[WIDTH])
     reduce_rows(square, parts, bounds, factors, counters[WIDTH])
     for k in range(len(parts)):
         mark[parts[k]] = NEW

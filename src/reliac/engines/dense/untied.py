@@ -253,7 +253,7 @@ def advance_without_ties(square, steps, lists, rules, most, patience):
             return DONE
         if counts[N_PAIRS] * counters[WIDTH] > most:
             return SHARE
-        enter_hits(lists, join_pairs(square, steps, lists, 0, counts[N_PAIRS]))
+        enter_hits(lists, join_pairs(square, steps, lists, np.int64(0), counts[N_PAIRS]))
         done += 2 * counts[N_PAIRS] * counters[WIDTH]
     return PAUSE
 
