@@ -4,6 +4,7 @@ This file and ``keeping.py`` know Numba's private parts, no other does. Each is 
 (``RELIAC_PLAIN_NUMBA=1`` leaves all of them out) compiling takes longer, and nothing else changes:
 
 * ``_cache``: compiled functions are kept in files of our own (``keeping.py``);
+* ``JITCodeLibrary``: no machine code is made of functions that only kernels call (:func:`_only_linked`);
 * ``_nrt``: kernels that make no arrays need no count of references, which takes more time to compile than the rest;
 * ``numba.core.event``: tells when something is compiled, to say so and to stop there on Ctrl-C;
 * the stack of Python frames (:func:`with_room`).
@@ -20,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -68,6 +70,41 @@ def _counts_references(yes: bool) -> dict[str, bool]:
     return {"_nrt": yes} if known and not PLAIN else {}
 
 
+def _only_linked() -> dict[str, Any]:
+    """Return the option for functions that only kernels call: they are linked into kernels, and that is all.
+
+    Numba would make machine code of each of them, which nobody runs, with all that they call in it once more.
+    """
+    try:
+        from numba.core.codegen import JITCodeLibrary
+        from numba.core.compiler import Compiler
+
+        known = hasattr(JITCodeLibrary, "_finalize_final_module") and hasattr(JITCodeLibrary, "_finalize_dynamic_globals")
+    except ImportError:
+        known = False
+    if PLAIN or not known:
+        return {}
+
+    class Linked(JITCodeLibrary):  # type: ignore[misc]
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            return 0  # there is none
+
+        @property
+        def codegen(self) -> Any:  # whom Numba asks to tell machine code where its environment is
+            return SimpleNamespace(set_env=lambda name, environment: None)
+
+    class Part(Compiler):  # type: ignore[misc]
+        def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+            super().__init__(typing, target, Linked(target.codegen(), "part") if library is None else library, *others)
+
+    return {"pipeline_class": Part}
+
+
 #: All functions that Python calls.
 KERNELS: list[Any] = []
 
@@ -108,7 +145,7 @@ def kept() -> bool:
 # is compiled again for other types of arguments, and True or 0 written out are types of their own: where a function is
 # long, pass np.bool_(True), np.int64(0), and slots as np.int64.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
-INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INSIDE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_only_linked()}
 compiled: Any = _kernel(**OPTIONS, **_counts_references(True))
 bare: Any = _kernel(**OPTIONS, **_counts_references(False))
 inside: Any = njit(**INSIDE, **_counts_references(True))
