@@ -68,7 +68,7 @@ def levels_of(problem, n_jobs=None, by_rows=False):
     """Return level, clusters and distance of all links, by short lists where they can be, or by searched rows alone."""
     engine = dense.DenseEngine(problem, n_jobs)
     if by_rows:
-        batches = list(engine._levels_with_ties(dense.make_rules(problem, limits=engine.square.limits)))
+        batches = list(engine._levels_with_ties(dense.make_rules(problem, limits=engine.limits)))
     else:
         batches = list(engine.levels(0))
     columns = [np.concatenate([batch.level for batch in batches])] if batches else []

@@ -79,7 +79,9 @@ def _only_linked() -> dict[str, Any]:
         from numba.core.codegen import JITCodeLibrary
         from numba.core.compiler import Compiler
 
-        known = hasattr(JITCodeLibrary, "_finalize_final_module") and hasattr(JITCodeLibrary, "_finalize_dynamic_globals")
+        known = hasattr(JITCodeLibrary, "_finalize_final_module") and hasattr(
+            JITCodeLibrary, "_finalize_dynamic_globals"
+        )
     except ImportError:
         known = False
     if PLAIN or not known:

@@ -102,13 +102,18 @@ def order_of_numbers(major, minor):
 
     Places take four bytes, since this is done at moments when memory is short: there are fewer than 2^31 numbers.
     """
-    limits = np.zeros(2, np.int64)
-    for k in range(len(major)):
-        limits[0], limits[1] = max(limits[0], major[k] + 1), max(limits[1], minor[k] + 1)
-    if limits.max() > MOST_GAPS * len(major):
-        return sorted_order(major.astype(np.float64), minor).astype(np.int32)
-    order = np.arange(len(major)).astype(np.int32)
-    return counted_order(counted_order(order, minor, limits[1]), major, limits[0])
+    n, order, most, least = len(major), np.empty(len(major), np.int32), np.int64(0), np.int64(0)
+    for k in range(n):
+        order[k], most, least = k, max(most, major[k] + 1), max(least, minor[k] + 1)
+    if max(most, least) <= MOST_GAPS * n:
+        return counted_order(counted_order(order, minor, least), major, most)
+    values, keys = np.empty(n), np.empty(n, np.int64)  # the types of other sorts, which are compiled anyhow
+    for k in range(n):
+        values[k], keys[k] = major[k], minor[k]
+    sorted_by_both = sorted_order(values, keys)
+    for k in range(n):
+        order[k] = sorted_by_both[k]
+    return order
 
 
 @bare_inside

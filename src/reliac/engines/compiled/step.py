@@ -146,12 +146,14 @@ def groups_of(links, object_of, leader):
     Groups are sorted by the smallest slot that one of their clusters has.
     """
     joining_links(links, leader)
-    end, head = np.empty(2 * len(links.p), np.int32), np.empty(2 * len(links.p), np.int32)
+    ends = 2 * len(links.p)
+    end, head, first = np.empty(ends, np.int32), np.empty(ends, np.int32), np.empty(ends, np.int32)
     for k in range(len(links.p)):
         end[2 * k], end[2 * k + 1] = links.p[k], links.q[k]
+        first[2 * k], first[2 * k + 1] = object_of[links.p[k]], object_of[links.q[k]]
         head[2 * k] = head[2 * k + 1] = top(leader, links.p[k])
-    order = order_of_numbers(head, some_of(object_of, end))
-    parts, bounds, count, groups = np.empty(len(end), np.int64), np.empty(len(links.p) + 1, np.int64), 0, 0
+    order = order_of_numbers(head, first)
+    parts, bounds, count, groups = np.empty(ends, np.int64), np.empty(len(links.p) + 1, np.int64), 0, 0
     for k in range(len(order)):
         new_group = k == 0 or head[order[k]] != head[order[k - 1]]
         if new_group:

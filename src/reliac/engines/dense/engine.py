@@ -25,14 +25,14 @@ from ...input.metrics import Squares, squares_of
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
 from ...machine import in_threads, n_threads
-from ..compiled.formulas import euclidean_square, reduction_of
+from ..compiled.formulas import ADD, euclidean_square, reduction_of
 from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
-from .filling import close_square, fill_rows, padded_width
+from .filling import fill_rows, padded_width
 from .levels import advance, join_groups, search_all
-from .shortlists import N_PAIRS, N_TIED, Shortlists, enter_hits, list_some, make_shortlists
+from .shortlists import N_PAIRS, Shortlists, enter_hits, make_shortlists
 from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps
-from .untied import DONE, PAUSE, SHARE, advance_without_ties, bring_all_up_to_date, join_pairs
+from .untied import DONE, PAUSE, SHARE, TIED, advance_without_ties, join_pairs, prove_nearest
 
 #: Up to so many objects this engine is the quickest ...
 MOST = 2000
@@ -63,6 +63,7 @@ class DenseEngine:
         self.threads = n_threads(n_jobs) if problem.n_objects >= WORTH_THREADS else 1
         self.told = 0  # links that were handed on
         self.problem = problem
+        self.limits = make_limits(problem.constraints, problem.n_objects)
         self.members: dict[int, Indices] = {}  # the objects of every cluster, where the smallest distance counts
         row, n = problem.criterion, problem.n_objects
         width = padded_width(n)
@@ -84,7 +85,6 @@ class DenseEngine:
             by_size=row.by_size,
             equal_parts=row.equal_parts,
             reducible=row.reducible,
-            limits=make_limits(problem.constraints, n),
         )
         self.steps = Steps(
             p=np.empty(n, np.int64),
@@ -115,7 +115,20 @@ class DenseEngine:
         if problem.criterion.reduction is np.minimum:  # where the two nearest objects of every link are looked up
             self.base = stored.reshape(n, width)[:, :n].copy()
             self.members = dict(enumerate(np.arange(n)[:, None]))
-        close_square(self.square, n, width)
+        self._close(stored.reshape(n, width))
+
+    def _close(self, rows: NDArray[np.float64]) -> None:
+        """Make the padding, the diagonal and what is forbidden infinite; weigh pairs where objects have weights."""
+        n, weight, limits = len(rows), self.square.weight, self.limits
+        if self.square.reduction == ADD and (weight != 1.0).any():
+            for i in range(n):
+                rows[i, :n] *= weight[i] * weight[:n]
+        rows[:, n:] = np.inf
+        np.fill_diagonal(rows, np.inf)
+        if limits.max_size < 2:
+            rows[:] = np.inf
+        elif limits.active:
+            rows[np.repeat(np.arange(n), np.diff(limits.starts)), limits.other] = np.inf
 
     def _fill_given(self, given: NDArray[Any], width: int, squared: bool, at: int) -> None:
         """Write given distances, or their squares, into some rows of the matrix."""
@@ -167,17 +180,18 @@ class DenseEngine:
     def join(self, groups: Groups) -> None:
         """Join groups before the first search: how a new engine catches up with levels made earlier."""
         self._join_members(groups)
-        if self.square.limits.active:
-            join_limits(self.square.limits, groups)
-        join_groups(self.square, self.steps, groups.parts, np.append(groups.starts, len(groups.parts)), 1.0)
+        if self.limits.active:
+            join_limits(self.limits, groups)
+        bounds = np.append(groups.starts, len(groups.parts))
+        join_groups(self.square, self.steps, self.limits, groups.parts, bounds, 1.0)
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Develop all levels, in as few calls of compiled code as patience allows."""
         self.steps.counters[LEVEL] = level
-        rules = make_rules(self.problem, limits=self.square.limits)
+        rules = make_rules(self.problem, limits=self.limits)
         if self.n_clusters < 2:
             return
-        if rules.alpha == 1.0 and rules.tie_factor == 1.0 and not self.square.limits.active:
+        if rules.alpha == 1.0 and rules.tie_factor == 1.0 and not self.limits.active:
             done = yield from self._levels_without_ties(rules)
             if done:
                 return
@@ -190,19 +204,18 @@ class DenseEngine:
         plain = bool((square.weight == 1.0).all()) and not steps.counters[N_LINKS] and self.n_clusters == n
         most = WORTH_SHARING if self.threads > 1 else sys.maxsize
 
-        def list_strip(at: int) -> int:
-            return int(list_some(square, steps, lists, plain, at, min(at + STRIP, n)))
+        def ties_of_strip(at: int) -> int:
+            return int(prove_nearest(square, steps, lists, plain, at, min(at + STRIP, n))[1])
 
-        if list_strip(0) or any(in_threads(list_strip, range(STRIP, n, STRIP), self.threads)):
+        if ties_of_strip(0) or any(in_threads(ties_of_strip, range(STRIP, n, STRIP), self.threads)):
             return False
         status = PAUSE
         with ThreadPoolExecutor(self.threads) as pool:  # starts no thread before it is used
-            while status != DONE and not lists.counts[N_TIED]:
+            while status not in (DONE, TIED):
                 status = advance_without_ties(square, steps, lists, rules, most, NUMBERS_BEFORE_PAUSE)
                 if status == SHARE:
                     self._join_pairs(lists, pool)
                 yield from self._new_links()
-        bring_all_up_to_date(square, steps, lists)
         return status == DONE
 
     def _join_pairs(self, lists: Shortlists, pool: ThreadPoolExecutor) -> None:
@@ -258,7 +271,7 @@ def _load(problem: Problem) -> None:
         for _ in DenseEngine(few).levels(0):
             pass
         again = DenseEngine(few)
-        for _ in again._levels_with_ties(make_rules(few, limits=again.square.limits)):
+        for _ in again._levels_with_ties(make_rules(few, limits=again.limits)):
             pass
 
     load(DenseEngine.name, "", run_few)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiled.formulas import ADD, row_start
+from ..compiled.formulas import row_start
 from ..compiled.loading import bare, compiled
 
 #: Numbers that a pass over a row takes at once; rows are a multiple of it long.
@@ -37,24 +37,3 @@ def fill_rows(given, n, stored, width, start, stop, squared):
                 value = np.float64(given[at])
                 row[j] = value * value if squared else value
                 at += n - j - 2
-
-
-@compiled
-def close_square(square, n, width):
-    """Make the padding and the diagonal infinite; weigh pairs where objects have weights."""
-    stored, weight = square.stored, square.weight
-    plain = True
-    for i in range(n):
-        plain = plain and weight[i] == 1.0
-    for i in range(n):
-        row = stored[i * width : (i + 1) * width]
-        if square.reduction == ADD and not plain:
-            for j in range(n):
-                row[j] *= weight[i] * weight[j]
-        row[n:] = np.inf
-        row[i] = np.inf
-        if square.limits.max_size < 2:
-            row[:] = np.inf
-        elif square.limits.active:
-            for k in range(square.limits.starts[i], square.limits.starts[i + 1]):
-                row[square.limits.other[k]] = np.inf

@@ -35,7 +35,7 @@ FEWEST = 64
 FREE, KEPT, LEFT, NEW = -1, 0, 1, 2
 
 
-@inside
+@bare_inside
 def meet(best, nearest, tied, r, values, tie_factor):
     """Tell all others how near a new cluster is: it may be nearer than their nearest, or as near."""
     hits = 0
@@ -207,7 +207,7 @@ def reduce_pairs(row, first, second, factors, reduction, plain):
             row[second[k]] = np.inf
 
 
-@inside
+@bare_inside
 def reduce_groups(row, parts, bounds, factors, reduction):
     """Reduce the columns of groups of any size in one row."""
     for g in range(len(bounds) - 1):
@@ -224,7 +224,7 @@ def reduce_groups(row, parts, bounds, factors, reduction):
 
 
 @inside
-def renew_rows(square, steps, parts, bounds, factors, tie_factor):
+def renew_rows(square, steps, limits, parts, bounds, factors, tie_factor):
     """Reduce the columns of groups in every row, and search it, if it has to be, while it is in the cache.
 
     The number of two groups is taken from the row of the earlier one, so that both sides have the same bits.
@@ -247,19 +247,19 @@ def renew_rows(square, steps, parts, bounds, factors, tie_factor):
             for k in range(g):
                 row[first[k]] = stored[first[k] * width + r]
             g += 1
-        if square.limits.active:
+        if limits.active:
             places = steps.counters[N_PLACES] if steps.mark[r] == NEW else 0
-            forbid_large(square, row, r, places, first)
+            forbid_large(square.slot, limits, row, r, places, first)
         if steps.mark[r] == LEFT and (pairs or not square.offset) and still_nearest(square, steps, r):
             steps.mark[r] = KEPT
         if steps.mark[r] != KEPT:
             search_row(square, steps, r, tie_factor)
 
 
-@inside
-def forbid_large(square, row, r, places, heads):
+@bare_inside
+def forbid_large(slot, limits, row, r, places, heads):
     """Make links of r infinitely long that would join too many objects: to the first places, and to new clusters."""
-    size, slot, most = square.limits.size, square.slot, square.limits.max_size
+    size, most = limits.size, limits.max_size
     own = size[slot[r]]
     for c in range(places):
         if own + size[slot[c]] > most:
@@ -269,7 +269,7 @@ def forbid_large(square, row, r, places, heads):
             row[c] = np.inf
 
 
-@inside
+@bare_inside
 def still_nearest(square, steps, r):
     """Tell whether the nearest of r, now joined, is as near as it was, and so still the nearest.
 
@@ -291,8 +291,11 @@ def still_nearest(square, steps, r):
 
 
 @compiled
-def join_groups(square, steps, parts, bounds, tie_factor):
-    """Join groups of clusters, and find the nearest of all whose nearest may have changed. O(places) for each group."""
+def join_groups(square, steps, limits, parts, bounds, tie_factor):
+    """Join groups of clusters, and find the nearest of all whose nearest may have changed. O(places) for each group.
+
+    ``limits``: what is forbidden.
+    """
     counters, mark, best = steps.counters, steps.mark, square.best
     factors = share_parts(square, parts, bounds)
     for g in range(len(bounds) - 1):
@@ -311,7 +314,7 @@ def join_groups(square, steps, parts, bounds, tie_factor):
             mark[r], square.weight[r], square.spread[r], best[r] = FREE, 1.0, 0.0, -np.inf
             square.nearest[r] = parts[bounds[g]]
     counters[N_ALIVE] -= len(parts) - len(bounds) + 1
-    renew_rows(square, steps, parts, bounds, factors, tie_factor)
+    renew_rows(square, steps, limits, parts, bounds, factors, tie_factor)
     return (counters[N_SEARCHED] + len(parts)) * counters[WIDTH] + STRIDE * counters[N_PLACES]
 
 
@@ -390,7 +393,7 @@ def advance(square, steps, rules, leader, patience):
             steps.distance[at], steps.level[at] = links.distance[k], counters[LEVEL]
         counters[N_LINKS] += len(links.p)
         parts, bounds = groups_of(links, square.slot, leader)
-        done += join_groups(square, steps, parts, bounds, rules.tie_factor)
+        done += join_groups(square, steps, rules.limits, parts, bounds, rules.tie_factor)
         if counters[N_ALIVE] < PACK * counters[N_PLACES] and counters[N_PLACES] > FEWEST:
             pack(square, steps)
     return False

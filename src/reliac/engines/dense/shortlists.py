@@ -11,12 +11,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from ..compiled.formulas import ADD, from_sums
-from ..compiled.loading import bare, bare_inside, compiled, inside
+from ..compiled.loading import bare, bare_inside, inside
 from ..compiled.sorting import insert
 from .filling import CHUNK
-from .levels import FREE, KEPT
-from .square import N_PLACES, WIDTH, distances_of
+from .levels import KEPT
+from .square import N_PLACES
 
 #: Entries of a list.
 LENGTH = 8
@@ -30,9 +29,8 @@ SETS = 2 * CHUNK
 #: ``version`` (places,): how many of them a row has seen. ``counts``: see below.
 Shortlists = namedtuple("Shortlists", "distance place count radius reach version first second factors counts")
 
-#: Places in Shortlists.counts: the length of the log, pairs of this level that follow in it, and clusters whose nearest
-#: are tied.
-N_JOINS, N_PAIRS, N_TIED = range(3)
+#: Places in Shortlists.counts: the length of the log, and pairs of this level that follow in it.
+N_JOINS, N_PAIRS = range(2)
 
 #: New clusters that are nearer than the radius of some others: of each of these the place, and the distance.
 Hits = namedtuple("Hits", "place new distance")
@@ -50,7 +48,7 @@ def make_shortlists(n: int, width: int) -> Shortlists:
         first=np.empty(n, np.uint32),
         second=np.empty(n, np.uint32),
         factors=np.empty(2 * n),
-        counts=np.zeros(3, np.int64),
+        counts=np.zeros(2, np.int64),
     )
 
 
@@ -110,30 +108,7 @@ def is_tied(lists, r):
     return lists.count[r] == 0 or (lists.count[r] > 1 and lists.distance[r, 0] == lists.distance[r, 1])
 
 
-@compiled
-def list_some(square, steps, lists, plain, start, stop):
-    """List the nearest of some clusters: how the levels begin. Tell of how many they are tied.
-
-    ``plain``: all are single objects of weight 1, whose distances are in the order of the numbers that they store.
-    """
-    width, weight, spread = steps.counters[WIDTH], square.weight, square.spread
-    row, room, tied = np.empty(width), make_room(), 0
-    for r in range(start, stop):
-        if steps.mark[r] == FREE:
-            continue
-        steps.mark[r] = KEPT
-        values = square.stored[r * width : (r + 1) * width] if plain else distances_of(square, r, width, row)
-        lists.radius[r] = list_nearest(lists, r, values, room)
-        if plain and square.reduction == ADD:
-            w, s, offset, by_size = weight[r], spread[r], square.offset, square.by_size
-            for e in range(lists.count[r]):
-                lists.distance[r, e] = from_sums(lists.distance[r, e], s, s, w, w, offset, by_size)
-            lists.radius[r] = from_sums(lists.radius[r], s, s, w, w, offset, by_size)
-        tied += is_tied(lists, r)
-    return tied
-
-
-@inside
+@bare_inside
 def find_hits(lists, r, values, room, hits, count):
     """Note the clusters that a new one is nearer to than their radius, sets as in a search; tell how many there are."""
     within, radius, width = room[0], lists.radius, len(values)

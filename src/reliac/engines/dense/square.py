@@ -9,10 +9,10 @@ from ..compiled.loading import inside
 
 #: ``stored`` lies flat, ``width`` numbers a row; the diagonal is infinite, sums inside a cluster are its ``spread``.
 #: ``best``: distance of the nearest, minus infinity for a place that is free; ``tied``: it may not be the only one.
-#: A forbidden link is infinitely long, and no number of a group makes it shorter; ``limits``: what is forbidden.
+#: A forbidden link is infinitely long, and no number of a group makes it shorter.
 Square = namedtuple(
     "Square",
-    "stored slot weight spread best nearest tied looked reduction offset by_size equal_parts reducible limits",
+    "stored slot weight spread best nearest tied looked reduction offset by_size equal_parts reducible",
 )
 
 #: What the levels leave: links, and the places whose rows were ``searched`` last; ``mark`` tells what to do with a row.

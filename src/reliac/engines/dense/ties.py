@@ -57,7 +57,10 @@ def longest_of_share(square, steps, alpha, tie_factor):
                     counts[digit] += 1
                     low[digit], high[digit] = min(low[digit], value), max(high[digit], value)
         if shift + DIGIT == 64:
-            wanted = share_count(alpha, counts.sum())
+            links = 0
+            for digit in range(len(counts)):
+                links += counts[digit]
+            wanted = share_count(alpha, links)
         digit = 0
         while counts[digit] < wanted:
             wanted -= counts[digit]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...algorithm.links import Links
+from ..compiled.formulas import ADD, from_sums
 from ..compiled.loading import bare_inside, compiled, inside
 from ..compiled.sorting import some_of, with_room
-from ..compiled.step import smallest_share, sorted_links, within
+from ..compiled.step import sorted_links, within
 from .filling import CHUNK, padded_width
 from .levels import (
     FEWEST,
@@ -31,7 +32,6 @@ from .shortlists import (
     LENGTH,
     N_JOINS,
     N_PAIRS,
-    N_TIED,
     Hits,
     enter_hits,
     find_hits,
@@ -51,9 +51,9 @@ USUAL_HITS = 32
 #: Pack the matrix when this share of its places is left.
 PACK_LATE = 0.6
 
-#: What :func:`advance_without_ties` says: all is done; Python may tell progress, and see whether there are ties; pairs
-#: wait to be joined, by :func:`join_pairs` and :func:`enter_hits`.
-DONE, PAUSE, SHARE = range(3)
+#: What :func:`advance_without_ties` says: all is done; the nearest of some cluster are tied; Python may tell progress;
+#: pairs wait to be joined, by :func:`join_pairs` and :func:`enter_hits`.
+DONE, TIED, PAUSE, SHARE = range(4)
 
 
 @bare_inside
@@ -95,19 +95,18 @@ def links_of_lists(square, steps, lists, rules):
             count += 1
     links = Links(p[:count], q[:count], d[:count])
     order = sorted_links(links, square.slot)
-    distance = some_of(links.distance, order)
-    count = within(distance[: smallest_share(distance, rules.alpha, rules.tie_factor)], rules.max_value)
+    count = within(some_of(links.distance, order), rules.max_value)
     return links, order[: min(count, steps.counters[N_ALIVE] - rules.n_clusters)]
 
 
 @inside
-def note_joins(square, steps, lists, parts):
+def note_joins(square, steps, lists, parts, bounds):
     """Write the joins of pairs down, and what that makes of their clusters, before any row is joined.
 
     Of two rows, the one that has seen more joins has the number of both clusters: it has seen how they were made.
     """
     joins, groups, width = lists.counts[N_JOINS], len(parts) // 2, steps.counters[WIDTH]
-    factors = share_parts(square, parts, np.arange(0, 2 * groups + 1, 2))
+    factors = share_parts(square, parts, bounds)
     for g in range(groups):
         pair, factor = parts[2 * g : 2 * g + 2], factors[2 * g : 2 * g + 2]
         r, other = pair[0], pair[1]
@@ -145,7 +144,8 @@ def join_pairs(square, steps, lists, start, stop):
 
     Threads may do this at the same time: only the rows and lists of the pairs are written.
     """
-    width, room, bounds, count = steps.counters[WIDTH], make_room(), np.arange(0, 4, 2), 0
+    width, room, bounds, count = steps.counters[WIDTH], make_room(), np.empty(2, np.int64), np.int64(0)
+    bounds[0], bounds[1] = 0, 2
     out, length = np.empty(width), USUAL_HITS * (stop - start) + width
     hits = Hits(np.empty(length, np.int32), np.empty(length, np.int32), np.empty(length))
     for g in range(start, stop):
@@ -174,20 +174,28 @@ def end_of_joins(steps, lists):
     lists.counts[N_PAIRS] = 0
 
 
-@inside
-def prove_nearest(square, steps, lists, row, room):
-    """List the nearest of clusters anew whose lists prove nothing any more; tell how many; count ties."""
-    width, searched = steps.counters[WIDTH], 0
-    for r in range(steps.counters[N_PLACES]):
+@compiled
+def prove_nearest(square, steps, lists, plain, start, stop):
+    """List the nearest of some clusters anew if their lists prove nothing; tell of how many, and how many are tied.
+
+    ``plain``: all are single objects of weight 1, whose distances are in the order of the numbers that they store.
+    """
+    width, row, room, searched, tied = steps.counters[WIDTH], np.empty(steps.counters[WIDTH]), make_room(), 0, 0
+    for r in range(start, stop):
         if steps.mark[r] == FREE:
             continue
         if lists.count[r] == 0 or lists.distance[r, 0] >= lists.radius[r]:
             bring_up_to_date(square, lists, r, lists.counts[N_JOINS], width)
-            values = distances_of(square, r, width, row)
+            values = square.stored[r * width : (r + 1) * width] if plain else distances_of(square, r, width, row)
             lists.radius[r] = list_nearest(lists, r, values, room)
+            if plain and square.reduction == ADD:
+                w, s, offset, by_size = square.weight[r], square.spread[r], square.offset, square.by_size
+                for e in range(lists.count[r]):
+                    lists.distance[r, e] = from_sums(lists.distance[r, e], s, s, w, w, offset, by_size)
+                lists.radius[r] = from_sums(lists.radius[r], s, s, w, w, offset, by_size)
             searched += 1
-        lists.counts[N_TIED] += is_tied(lists, r) and steps.counters[N_ALIVE] > 1
-    return searched
+        tied += is_tied(lists, r)
+    return searched, tied
 
 
 @inside
@@ -213,22 +221,30 @@ def begin_level(square, steps, lists, rules):
     """Write down the links of the next level, and note the pairs that they join; tell how many."""
     counters = steps.counters
     links, order = links_of_lists(square, steps, lists, rules)
-    taken = np.zeros(len(links.p), np.bool_)
     counters[LEVEL] += len(order) > 0
     for k in range(len(order)):
         i, at = order[k], counters[N_LINKS] + k
-        taken[i] = True
+        steps.mark[links.p[i]] = NEW
         steps.p[at], steps.q[at] = square.slot[links.p[i]], square.slot[links.q[i]]
         steps.distance[at], steps.level[at] = links.distance[i], counters[LEVEL]
     counters[N_LINKS] += len(order)
-    parts, count = np.empty(2 * len(order), np.int64), 0
-    for k in range(len(links.p)):
-        if taken[k]:
-            parts[count], parts[count + 1] = links.p[k], links.q[k]
-            count += 2
-    note_joins(square, steps, lists, parts)
+    parts, bounds, count = np.empty(2 * len(order), np.int64), np.empty(len(order) + 1, np.int64), 0
+    for k in range(len(links.p)):  # in the order of their places
+        if steps.mark[links.p[k]] == NEW:
+            parts[2 * count], parts[2 * count + 1], bounds[count] = links.p[k], links.q[k], 2 * count
+            count += 1
+    bounds[count] = 2 * count
+    note_joins(square, steps, lists, parts, bounds)
     forget_joined(steps, lists)
     return len(order)
+
+
+@bare_inside
+def bring_all_up_to_date(square, steps, lists):
+    """Leave all rows as if every level had changed all columns: for levels with ties."""
+    for r in range(steps.counters[N_PLACES]):
+        if steps.mark[r] != FREE:
+            bring_up_to_date(square, lists, r, lists.counts[N_JOINS], steps.counters[WIDTH])
 
 
 @compiled
@@ -238,13 +254,14 @@ def advance_without_ties(square, steps, lists, rules, most, patience):
     Pairs that have more than ``most`` numbers in their rows are left to threads.
     """
     counters, counts, done = steps.counters, lists.counts, 0
-    room, row = make_room(), np.empty(counters[WIDTH])
     while done <= patience:
         if counts[N_PAIRS]:  # threads have joined them
             end_of_joins(steps, lists)
-        done += counters[WIDTH] * prove_nearest(square, steps, lists, row, room) + LENGTH * counters[N_PLACES]
-        if counts[N_TIED]:
-            return PAUSE
+        searched, tied = prove_nearest(square, steps, lists, np.bool_(False), np.int64(0), counters[N_PLACES])
+        done += counters[WIDTH] * searched + LENGTH * counters[N_PLACES]
+        if tied and counters[N_ALIVE] > 1:
+            bring_all_up_to_date(square, steps, lists)
+            return TIED
         if counters[N_ALIVE] < PACK_LATE * counters[N_PLACES] and counters[N_PLACES] > FEWEST:
             pack_lists(square, steps, lists)
         if counters[N_ALIVE] <= rules.n_clusters or counters[LEVEL] >= rules.max_level:
@@ -256,11 +273,3 @@ def advance_without_ties(square, steps, lists, rules, most, patience):
         enter_hits(lists, join_pairs(square, steps, lists, np.int64(0), counts[N_PAIRS]))
         done += 2 * counts[N_PAIRS] * counters[WIDTH]
     return PAUSE
-
-
-@compiled
-def bring_all_up_to_date(square, steps, lists):
-    """Leave all rows as if every level had changed all columns: for levels with ties."""
-    for r in range(steps.counters[N_PLACES]):
-        if steps.mark[r] != FREE:
-            bring_up_to_date(square, lists, r, lists.counts[N_JOINS], steps.counters[WIDTH])
