@@ -23,7 +23,7 @@ from .compiled.ready import ready, writable_folder
 OBJECTS = 30
 
 #: Engines that a second process compiles: half of the work, and they have the least in common with the others.
-IN_SECOND_PROCESS = ("dense", "spanning", "graph")
+IN_SECOND_PROCESS = ("spanning", "graph")
 
 
 class LoadedEngine(NamedTuple):
