@@ -217,7 +217,7 @@ def compiling(sizes: Sizes) -> Iterator[Row]:
     X = np.zeros((300, 3))
     for name in ENGINES:
         done = [criterion for criterion in CRITERIA if get_engine(name).refuses(make_problem(X, criterion)) is None]
-        if name == "literal":  # nothing to compile
+        if name in ("literal", "small") or not done:  # nothing to compile, or not for points
             continue
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-c", FIRST_CALL, done[-1], name]
