@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 from numba.core import event
 
@@ -189,6 +190,36 @@ def test_calls_at_any_depth_have_their_memory_at_hand():
     counts = []
     with_room(lambda: counts.extend((faults(), [loop(depth) for depth in range(400)], faults())))
     assert counts[2] - counts[0] < 100  # or a hundred at every depth where a piece of memory ends
+
+
+# --- functions that only kernels call ---
+
+
+@compiling.inside
+def squares(n):
+    """Makes an array, which fails if it is too long; refuses a number."""
+    if n == 3:
+        raise ValueError("three")
+    return np.full(n, 2.0)
+
+
+@compiling.compiled
+def total_of_squares(n):
+    return squares(n).sum()
+
+
+def test_of_functions_that_only_kernels_call_no_machine_code_is_made():
+    assert total_of_squares(4) == 8.0
+    (part,), (kernel,) = squares.overloads.values(), total_of_squares.overloads.values()
+    assert part.library.get_pointer_to_function(part.fndesc.llvm_func_name) == 0
+    assert kernel.library.get_pointer_to_function(kernel.fndesc.llvm_func_name) != 0
+
+
+def test_errors_in_functions_that_only_kernels_call_reach_python():
+    with pytest.raises(ValueError, match="three"):
+        total_of_squares(3)
+    with pytest.raises(MemoryError):
+        total_of_squares(2**50)
 
 
 # --- the cache on disk ---
