@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage as scipy_linkage
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from problems import ALPHAS, CRITERIA, blobs, grid, lattice, shrinking_chain, tie_free, tied
@@ -208,3 +208,36 @@ def test_float32_distances_one_link_at_a_time_stay_within_max_distance():
     below = float(np.nextafter(4.0, 0.0))
     tree = reliac.cluster(flat, "complete", metric="precomputed", alpha=0.0, max_distance=below)
     assert tree.links["distance"].tolist() == [1.0]
+
+
+# --- many at once ---
+
+
+def test_edges_of_many_problems_at_once_are_those_of_each():
+    from reliac.engines.small.edges import edges_side_by_side, spanning_edges
+
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        sizes = np.sort(rng.integers(2, 14, 6))[::-1]
+        tables, expected = np.full((len(sizes), sizes[0], sizes[0]), np.inf), []
+        for number, n in enumerate(sizes):
+            X = rng.integers(0, 4, (n, 2)) if number % 2 else rng.normal(size=(n, 2))
+            distances = pdist(X)
+            tables[number, :n, :n] = squareform(distances)
+            edges, first = spanning_edges(distances, n), sizes[:number].sum()
+            expected += zip(
+                edges.distance.tolist(), (edges.i + first).tolist(), (edges.j + first).tolist(), strict=True
+            )
+        found = edges_side_by_side(tables, sizes)
+        assert list(zip(found.distance.tolist(), found.i.tolist(), found.j.tolist(), strict=True)) == sorted(expected)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_two_parts_of_weight_one_are_joined_as_groups_are(criterion):
+    from reliac.algorithm.criteria import get_criterion, join_pair_weights, join_weights
+
+    row, one = get_criterion(criterion), np.ones(3)
+    factors, weight = join_pair_weights(row, one, one)
+    expected = join_weights(row, np.ones(6), np.arange(0, 6, 2))
+    np.testing.assert_array_equal(factors.ravel(), expected[0])
+    np.testing.assert_array_equal(weight, expected[1])

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -221,9 +222,19 @@ def join_pair_weights(
     """Give the same for groups of two parts each: the factors, (groups, 2), and every group's weight."""
     if not criterion.equal_parts:
         return np.ones((len(one), 2)), one + other
+    if (one == 1.0).all() and (other == 1.0).all():  # usual: all pairs are alike
+        factor, weight = _two_alike()
+        return np.full((len(one), 2), factor), np.full(len(one), weight)
     weights = np.column_stack((one, other)).ravel()
     factors, joint = join_weights(criterion, weights, np.arange(0, len(weights), 2))
     return factors.reshape(-1, 2), joint
+
+
+@cache
+def _two_alike() -> tuple[float, float]:
+    """Give the factor of each, and the joint weight, of two parts that weigh 1."""
+    factors, joint = equal_shares(np.ones(2))
+    return float(factors[0]), joint
 
 
 def equal_shares(weights: Floats) -> tuple[NDArray[np.float64], float]:

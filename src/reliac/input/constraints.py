@@ -58,6 +58,8 @@ class Constraints:
 
 def make_constraints(objects: Objects, must_link: Any, cannot_link: Any, max_size: Any) -> Constraints | None:
     """Check what a user passes; None if nothing is asked for."""
+    if must_link is None and cannot_link is None and max_size is None:
+        return None
     if max_size is not None:
         step = "give the number of objects that a cluster may hold, or leave it out"
         max_size = check_count("max_size", max_size, 1, math.inf, step)

@@ -86,6 +86,8 @@ def extremes(numbers: NDArray[Any] | DeviceRows, threads: int) -> tuple[float, f
         return 0.0, 0.0
     if isinstance(numbers, DeviceRows):
         return numbers.min(), numbers.max()
+    if numbers.size <= 2**16:
+        return float(numbers.min()), float(numbers.max())
     if numbers.flags.forc:
         numbers = numbers.ravel(order="K")
     each = numbers.size // len(numbers)

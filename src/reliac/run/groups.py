@@ -31,7 +31,7 @@ from .solve import Run, make_tree
 SIDE_BY_SIDE = 200
 
 #: Tables side by side hold about so many numbers: they fit into the cache, and into every list of ties.
-AT_ONCE = 2**16
+AT_ONCE = 3 * 2**15
 
 #: So many pieces of work are dealt out to each thread, before it is told how far they are.
 AT_A_TIME = 8
@@ -214,7 +214,9 @@ def _pieces(groups: list[Indices]) -> list[list[Indices]]:
 
 def part_of(problem: Problem, rows: Indices) -> Problem:
     """Return the problem of one group: no more clusters are asked for than it has rows."""
-    stop = replace(problem.stop, n_clusters=min(problem.stop.n_clusters, len(rows)))
+    stop = problem.stop
+    if len(rows) < stop.n_clusters:
+        stop = replace(stop, n_clusters=len(rows))
     return problem.subset(rows, stop)
 
 

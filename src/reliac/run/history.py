@@ -69,6 +69,8 @@ class History:
 
     def by_level(self) -> Iterator[Links]:
         """Go through the links level by level, as far as that makes a difference."""
+        if not self.batches:
+            return
         level, links, _ = self.whole()
         for rows in split_runs(np.maximum(level, level[self.at_once - 1]) if self.at_once else level):
             yield links.take(rows)

@@ -123,6 +123,7 @@ class Run:
     ) -> None:
         self.problem, self.n_jobs, self.objects = problem, n_jobs, objects
         self.report, self.finish = make_reporter(progress)
+        self.listened_to = progress not in (None, False)
         self.choice = choice  # None until an engine is chosen
         self.history = History() if history is None else history
         self.engine: Engine | None = None
@@ -211,6 +212,14 @@ class Run:
         self.engine = engine
         for links in self.history.by_level():
             engine.join(groups_of(links, self.problem.n_objects))
+        if engine.name not in PLAIN:  # they have neither, and to ask takes longer than a small problem does
+            self._prepare(engine)
+        for batch in engine.levels(self.history.last_level):
+            heights = self.problem.heights(batch.links.distance)
+            self.write(batch._replace(links=batch.links._replace(distance=heights)))
+
+    def _prepare(self, engine: Engine) -> None:
+        """Give an engine what earlier runs have found, and a way to tell its pace."""
         if isinstance(engine, LongEngine):
             engine.tell = self.hear
             if self.found:
@@ -220,9 +229,6 @@ class Run:
                 engine.keep_lists()
             if self.earlier_lists is not None:
                 engine.use_lists(self.earlier_lists)
-        for batch in engine.levels(self.history.last_level):
-            heights = self.problem.heights(batch.links.distance)
-            self.write(batch._replace(links=batch.links._replace(distance=heights)))
 
     @property
     def n_clusters(self) -> int:
@@ -234,8 +240,9 @@ class Run:
     def write(self, batch: Batch) -> None:
         """Write down the links of further levels."""
         self.history.add(batch)
-        self._tell()
-        self._keep()
+        if self.listened_to or self.keeper:  # else an estimate would be made for nobody
+            self._tell()
+            self._keep()
 
     def hear(self, pace: Pace) -> None:
         """Hear how far the engine is between two levels, and tell it now and then."""

@@ -112,29 +112,32 @@ def check_invariants(tree: ClusterTree) -> None:
         array = getattr(tree, name)
         if array is not None and array.shape != (n,):
             raise InvariantError(f"invariant 5: {name} must have one entry per object, {n}, not shape {array.shape}")
-    ends = np.concatenate((links["left"], links["right"]))
-    made = np.tile(np.arange(n, n + len(links)), 2)
-    if (ends < 0).any() or (ends >= made).any() or np.bincount(ends).max(initial=0) > 1:
-        raise InvariantError("invariant 1: a link must join two existing nodes, each node at most once")
-    steps = np.diff(links["level"], prepend=0)
-    if ((steps != 0) & (steps != 1)).any() or (len(links) and links["level"][0] != 1):
-        raise InvariantError("invariant 2: levels must start at 1, never fall and leave no number out")
-    distance = links["distance"]
-    if not np.isfinite(distance).all() or (distance < 0).any():
-        raise InvariantError("invariant 3: distances must be finite and at least 0")
-    if (np.diff(distance)[steps[1:] == 0] < 0).any():
-        raise InvariantError("invariant 3: distances must not fall inside a level")
-    for part in ("left", "right"):
-        inner = np.flatnonzero(links[part] >= n)
-        below = links[part][inner] - n
-        inner, below = (rows[links["level"][inner] == links["level"][below]] for rows in (inner, below))
-        if (distance[inner] != distance[below]).any():
-            raise InvariantError("invariant 3: the links of a group must have one distance")
-    sizes = np.concatenate((np.ones(n, dtype=np.int64), links["size"]))
-    if (sizes[links["left"]] + sizes[links["right"]] != links["size"]).any():
-        raise InvariantError("invariant 4: a link's size must be the sum of its parts' sizes")
+    if len(links):
+        _check_links(n, *(links[name] for name in ("left", "right", "level", "distance", "size")))
     pairs = tree.object_pairs
     if pairs is not None and (pairs.shape != (len(links), 2) or (pairs < 0).any() or (pairs >= n).any()):
         raise InvariantError(
             "invariant 5: a spanning tree must have one pair of objects per link, each from 0 to n - 1"
         )
+
+
+def _check_links(n: int, left: Any, right: Any, level: Any, distance: Any, size: Any) -> None:
+    """Check the links of a tree, one or more: few calls, since small trees are made by the thousand."""
+    ends, made = np.concatenate((left, right)), np.arange(n, n + len(left))
+    if ends.min() < 0 or (left >= made).any() or (right >= made).any() or np.bincount(ends).max() > 1:
+        raise InvariantError("invariant 1: a link must join two existing nodes, each node at most once")
+    steps = level[1:] - level[:-1]
+    if level[0] != 1 or ((steps != 0) & (steps != 1)).any():
+        raise InvariantError("invariant 2: levels must start at 1, never fall and leave no number out")
+    if not 0.0 <= distance.min() <= distance.max() < np.inf:  # NaN is neither
+        raise InvariantError("invariant 3: distances must be finite and at least 0")
+    if ((distance[1:] < distance[:-1]) & (steps == 0)).any():
+        raise InvariantError("invariant 3: distances must not fall inside a level")
+    for part in (left, right):
+        inner = (part >= n).nonzero()[0]
+        below = part[inner] - n
+        if ((level[inner] == level[below]) & (distance[inner] != distance[below])).any():
+            raise InvariantError("invariant 3: the links of a group must have one distance")
+    sizes = np.concatenate((np.ones(n, dtype=np.int64), size))
+    if (sizes[left] + sizes[right] != size).any():
+        raise InvariantError("invariant 4: a link's size must be the sum of its parts' sizes")

@@ -50,6 +50,41 @@ def spanning_edges(distances: NDArray[np.float64], n: int) -> Edges:
     return edges.take(np.argsort(edges.distance, kind="stable"))  # places come by i and j
 
 
+def edges_side_by_side(distances: NDArray[np.float64], sizes: Indices) -> Edges:
+    """Return the same of many problems at once, largest first: (k, m, m), infinite where a problem has no objects."""
+    table, i, j = np.nonzero(np.triu(distances == longest_steps(distances, sizes), 1))
+    edges = Edges(i, j, distances[table, i, j])
+    first = (np.cumsum(sizes) - sizes)[table]
+    return Edges(i + first, j + first, edges.distance).take(np.argsort(edges.distance, kind="stable"))
+
+
+def longest_steps(distances: NDArray[np.float64], sizes: Indices) -> NDArray[np.float64]:
+    """Return the cophenetic distances of many problems at once, largest first.
+
+    Every problem grows a minimum spanning tree from its first object on, all of them by one object at a time. The way
+    from a new object leads over the one that it is tied to: its longest step is the tie, or one of those from there on.
+    """
+    k, m = distances.shape[:2]
+    longest = np.zeros((k, m, m))
+    nearest, tied_to = distances[:, 0].copy(), np.zeros((k, m), np.intp)  # of each object outside: the nearest inside
+    nearest[:, 0] = np.inf
+    inside = np.zeros((k, m), np.bool_)
+    inside[:, 0] = True
+    for count in range(1, m):
+        k = int(np.count_nonzero(sizes > count))  # the problems that have an object left
+        every = np.arange(k)
+        new = nearest[:k].argmin(axis=1)
+        steps = np.maximum(longest[every, tied_to[every, new]], nearest[every, new][:, None])
+        longest[every, new] = longest[every, :, new] = steps  # of objects still outside: written again when they come
+        longest[every, new, new] = 0.0
+        inside[every, new] = True
+        nearest[every, new] = np.inf
+        nearer = (distances[every, new] < nearest[:k]) & ~inside[:k]
+        np.copyto(nearest[:k], distances[every, new], where=nearer)
+        np.copyto(tied_to[:k], new[:, None], where=nearer)
+    return longest
+
+
 class Forest:
     """The clusters that edges have made so far, by their first objects, and the links that made them."""
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from ...algorithm.contract import Batch, TooManyTies
 from ...algorithm.links import Groups
 from ...algorithm.loop import step_by_step
+from ...input.condensed import to_square
 from ...input.problem import Problem
-from .edges import Edges, EdgeSteps, Forest, spanning_edges, take_all, take_one_by_one
+from .edges import EdgeSteps, Forest, edges_side_by_side, spanning_edges, take_all, take_one_by_one
 from .levels import all_at_once
 from .one_by_one import one_by_one
 from .tables import AND_IN_ALL, MANY_TIES, Tables
@@ -84,15 +85,18 @@ class SmallEngine:
 
 
 def levels_side_by_side(problem: Problem, parts: list[Problem]) -> Iterator[Batch]:
-    """Run many small problems at once, parts of one that takes all reliable links; names count the objects of all."""
+    """Run many small problems at once, parts of one that takes all reliable links; names count the objects of all.
+
+    The largest part comes first.
+    """
     if not _by_edges(problem):
         yield from all_at_once(problem, make_tables(parts), 0)
         return
     sizes = np.array([part.n_objects for part in parts])
-    found = [spanning_edges(part.condensed_distances(), part.n_objects) for part in parts]
-    first = np.repeat(np.cumsum(sizes) - sizes, [len(edges.i) for edges in found])
-    i, j, distance = (np.concatenate(column) for column in zip(*found, strict=True))
-    edges = Edges(i + first, j + first, distance).take(np.argsort(distance, kind="stable"))
+    distances = np.full((len(parts), sizes[0], sizes[0]), np.inf)
+    for table, part, n in zip(distances, parts, sizes, strict=True):
+        table[:n, :n] = to_square(part.condensed_distances(), n)
+    edges = edges_side_by_side(distances, sizes)
     forest = Forest(np.arange(sizes.sum()), 0)
     take_all(forest, edges.take(edges.distance <= problem.longest))
     yield forest.batch_of_each(sizes, problem.stop.n_clusters, problem.stop.max_level)

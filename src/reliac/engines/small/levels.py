@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,7 +19,7 @@ def all_at_once(problem: Problem, tables: Tables, level: int) -> Iterator[Batch]
     while tables.unfinished and level < stop.max_level:
         links, tied = tables.reliable()
         links = smallest_share(links, problem.alpha, problem.tie_factor)
-        if np.isfinite(stop.max_distance):
+        if stop.max_distance < math.inf:
             links = links.take(problem.allows(links.distance))
         if tied:
             if problem.tie_tolerance:
@@ -31,6 +32,8 @@ def all_at_once(problem: Problem, tables: Tables, level: int) -> Iterator[Batch]
         level += 1
         names = Links(tables.names[links.p], tables.names[links.q], links.distance)
         yield Batch(np.full(len(links.p), level), names, None)
+        if len(tables.alive) - len(links.p) == tables.k:  # one cluster is left of each: nothing to be joined further
+            return
         if tied:
             tables.join(groups_of(links, len(tables.names)))
         else:

@@ -110,12 +110,14 @@ class Tables:
             self.near = column + first
         cells[cell] = np.inf
         second = distances.min(axis=1)
-        cells[cell] = self.smallest
         limit = self.smallest if self.tie_factor == 1.0 else self.smallest * self.tie_factor
         tied = second <= limit
         if self.k > 1:
             tied &= second < np.inf  # empty places are no ties
-        if not tied.any():
+        some_tied = tied.any()
+        if some_tied or not self.sums:  # else these distances were made for this search alone
+            cells[cell] = self.smallest
+        if not some_tied:
             self.tied = self.alive[:0]
             return None
         self.tied = tied.nonzero()[0]
@@ -176,7 +178,7 @@ class Tables:
         ties = self.search()
         alive, near = self.alive, self.near
         if ties is None:
-            q = near[alive]
+            q = near if len(alive) == len(near) else near[alive]
             found = ((near[q] == alive) & (q > alive)).nonzero()[0]
             p = alive[found]
             return Links(p, q[found], self.smallest[p]), False
