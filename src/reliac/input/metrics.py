@@ -141,8 +141,8 @@ def pairwise_condensed(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
                 condensed = np.asarray(pdist(vectors, metric), dtype=np.float64)
         except (np.linalg.LinAlgError, ValueError, TypeError) as error:
             raise ValueError(_cannot_compare(metric, len(vectors), error)) from error
-    _check_computed(condensed, metric, len(vectors))
-    return np.maximum(condensed, 0.0, out=condensed)
+    smallest = _check_computed(condensed, metric, len(vectors))
+    return condensed if smallest > 0.0 else np.maximum(condensed, 0.0, out=condensed)  # no -0.0 either
 
 
 def unit_rows(vectors: NDArray[Any]) -> NDArray[np.float64]:
@@ -236,6 +236,8 @@ def rounded(distances: NDArray[np.float64], kind: np.dtype[Any]) -> NDArray[Any]
 
 
 def _check_range(distances: NDArray[np.float64], kind: np.dtype[Any]) -> None:
+    if kind == distances.dtype:
+        return
     largest = float(distances.max(initial=0.0))
     most = float(np.finfo(kind).max)
     if math.isfinite(largest) and largest > most:
@@ -332,10 +334,13 @@ def _in_blocks(vectors: NDArray[Any], metric: MetricLike) -> NDArray[np.float64]
     return np.concatenate(parts)
 
 
-def _check_computed(condensed: NDArray[np.float64], metric: MetricLike, n: int) -> None:
-    """Refuse distances that are not numbers, naming the first pair of rows."""
-    if np.isfinite(condensed).all() and not (condensed < -1e-12).any():
-        return
+def _check_computed(condensed: NDArray[np.float64], metric: MetricLike, n: int) -> float:
+    """Refuse distances that are not numbers, naming the first pair of rows; return the smallest."""
+    if not len(condensed):
+        return 0.0
+    smallest, largest = float(condensed.min()), float(condensed.max())
+    if -1e-12 <= smallest <= largest < np.inf:  # NaN is neither
+        return smallest
     first = int(np.flatnonzero(~(np.isfinite(condensed) & (condensed >= -1e-12)))[0])
     raise ValueError(_no_distance(metric, condensed[first], *pair_at(n, first)))
 
