@@ -74,7 +74,7 @@ def _only_linked() -> dict[str, Any]:
     """Return the option for functions that only kernels call: they are linked into kernels, and that is all.
 
     Numba would optimise each of them by itself and make machine code of it, which nobody runs, with all that it calls
-    once more inside. The kernel is optimised as a whole anyhow. Without that, compiling takes a third less.
+    once more inside. The kernel is optimised as a whole anyhow. Without that, compiling takes up to a third less.
     """
     needed = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "_ensure_finalized")
     try:
