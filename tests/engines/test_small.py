@@ -237,7 +237,8 @@ def test_two_parts_of_weight_one_are_joined_as_groups_are(criterion):
     from reliac.algorithm.criteria import get_criterion, join_pair_weights, join_weights
 
     row, one = get_criterion(criterion), np.ones(3)
-    factors, weight = join_pair_weights(row, one, one)
     expected = join_weights(row, np.ones(6), np.arange(0, 6, 2))
-    np.testing.assert_array_equal(factors.ravel(), expected[0])
-    np.testing.assert_array_equal(weight, expected[1])
+    for known in (False, True):
+        factors, weight = join_pair_weights(row, one, one, known)
+        np.testing.assert_array_equal(factors.ravel(), expected[0])
+        np.testing.assert_array_equal(weight, expected[1])

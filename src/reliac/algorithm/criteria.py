@@ -217,12 +217,15 @@ def join_weights(
 
 
 def join_pair_weights(
-    criterion: Criterion, one: Floats, other: Floats
+    criterion: Criterion, one: Floats, other: Floats, alike: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the same for groups of two parts each: the factors, (groups, 2), and every group's weight."""
+    """Give the same for groups of two parts each: the factors, (groups, 2), and every group's weight.
+
+    ``alike``: with equal parts, all weights are known to be 1.
+    """
     if not criterion.equal_parts:
         return np.ones((len(one), 2)), one + other
-    if (one == 1.0).all() and (other == 1.0).all():  # usual: all pairs are alike
+    if alike:
         factor, weight = _two_alike()
         return np.full((len(one), 2), factor), np.full(len(one), weight)
     weights = np.column_stack((one, other)).ravel()

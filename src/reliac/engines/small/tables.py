@@ -44,6 +44,7 @@ class Tables:
         self.criterion = criterion
         self.sums = criterion.reduction is np.add
         self.tie_factor = tie_factor
+        self.alike = criterion.equal_parts and bool((weight == 1.0).all())  # as long as pairs are joined
         self._begin(stored, weight.ravel(), names.ravel())
 
     def _begin(self, stored: NDArray[Any], weight: Floats, names: Indices) -> None:
@@ -198,7 +199,7 @@ class Tables:
         if not self.small and FEW_JOINS * len(p) < len(self.alive):
             self.join(Groups(np.column_stack((p, q)).ravel(), np.arange(0, 2 * len(p), 2)))
             return
-        factors, self.weight[p] = join_pair_weights(self.criterion, self.weight[p], self.weight[q])
+        factors, self.weight[p] = join_pair_weights(self.criterion, self.weight[p], self.weight[q], self.alike)
         self.names[q] = -1
         if self.small:
             self.contract(p, q, factors)
@@ -228,6 +229,7 @@ class Tables:
         for some in (gone, heads)[: 1 if self.sums else 2]:
             self.diagonal[some // self.m, some % self.m] = 0.0 if self.sums else np.inf
         self.weight[heads] = weight
+        self.alike = self.alike and bool((weight == 1.0).all())
         self.names[gone] = -1
         self.alive = np.setdiff1d(self.alive, gone, assume_unique=True)
         if self.small:

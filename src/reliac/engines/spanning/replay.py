@@ -218,7 +218,8 @@ def take_share(nest, state, alpha, max_value):
             break
         if count == len(links):
             longer = np.empty((2 * count, 4), np.int64)
-            longer[:count] = links
+            for k in range(4 * count):  # copying rows at once, Numba compiles texts of errors besides, for 4 seconds
+                longer[k // 4, k % 4] = links[k // 4, k % 4]
             links = longer
         links[count, 0], links[count, 2], links[count, 3] = pop_link(nest, state)
         links[count, 1] = nest.rank[e]
