@@ -164,7 +164,9 @@ def count_tensors():
 def test_a_run_leaves_nothing_on_the_device_whoever_keeps_the_engine(all_on_device, options):
     import gc
 
-    reliac.cluster(blobs(4, n=200), "ward", engine="gpu", **options)  # what compilers leave behind is none of this
+    reliac.cluster(
+        blobs(4, n=200), "ward", engine="gpu", **options
+    )  # compilers keep tensors of their own from the first run on
     gc.collect()
     gc.disable()
     try:
@@ -338,7 +340,34 @@ def test_a_device_is_asked_once_whether_it_is_there_and_again_after_it_failed(mo
         raise RuntimeError("CUDA error: unspecified launch failure")
     assert device.why_not() is None
     assert len(asked) == 2
+
+    def failed(*ignored):
+        raise RuntimeError("CUDA error: unspecified launch failure")
+
+    monkeypatch.setattr(Cuda, "mem_get_info", failed, raising=False)  # it fails where nobody of us is asked
+    assert "cannot be used (CUDA error" in device.no_room(10**9)
+    assert device.why_not() is None
+    assert len(asked) == 3
+    monkeypatch.setattr(Cuda, "device", failed)
+    with pytest.raises(DeviceLost, match=r"The device failed \(CUDA error"), failures.OnDevice():
+        raise AssertionError("it was entered")
     device.forget_devices()
+
+
+def test_an_error_that_comes_when_the_device_is_left_is_not_lost(monkeypatch):
+    from reliac.engines.gpu import failures
+
+    class Leaves:
+        def __enter__(self):
+            pass
+
+        def __exit__(self, *ignored):
+            raise RuntimeError(words)
+
+    monkeypatch.setattr(failures, "current", lambda device: Leaves())
+    for words, kind in (("something else", RuntimeError), ("CUDA error: gone", DeviceLost)):
+        with pytest.raises(kind, match=words), failures.OnDevice():
+            pass
 
 
 def test_auto_takes_it_only_where_a_gpu_is_worth_it(monkeypatch):
@@ -504,7 +533,7 @@ def test_a_device_without_memory_is_left_before_the_cpu_goes_on(all_on_device, m
 
     links, levels, alive = DeviceLevels.links, VectorsEngine.levels, []
     X = blobs(4, n=333)
-    reliac.cluster(X, "ward", engine="gpu")  # what compilers leave behind is none of this
+    reliac.cluster(X, "ward", engine="gpu")  # compilers keep tensors of their own from the first run on
 
     def full(self, touched):
         if self.level == 2:

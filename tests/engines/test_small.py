@@ -210,6 +210,16 @@ def test_float32_distances_one_link_at_a_time_stay_within_max_distance():
     assert tree.links["distance"].tolist() == [1.0]
 
 
+@pytest.mark.parametrize("alpha", [0.07, 0.28, 0.5])
+def test_links_beyond_the_largest_distance_count_among_those_that_a_share_is_taken_of(alpha):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.cumsum(rng.integers(1, 9, 40))[:, None] if seed % 2 else rng.normal(size=(40, 2))
+        for longest in np.quantile(pdist(X), (0.02, 0.1, 0.3)):
+            for criterion in ("single", "average"):
+                assert_same_tree(X, criterion, alpha=alpha, max_distance=longest)
+
+
 # --- many at once ---
 
 

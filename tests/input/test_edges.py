@@ -78,6 +78,17 @@ def test_a_symmetric_sparse_matrix_is_read_by_halves_and_all_others_as_a_table(m
     assert min(taken.values()) > 20
 
 
+def test_what_is_wrong_with_a_sparse_matrix_is_said_of_its_own_entries() -> None:
+    from reliac.input.halves import upper_half
+
+    matrix = csr_array(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, -3.0], [2.0, -3.0, 0.0]]))
+    with pytest.raises(ValueError, match=r"Row 3 of the edge table has the distance -3"):
+        reliac.cluster_edges(matrix, "average")
+    assert upper_half(abs(matrix)) is not None
+    matrix.data = matrix.data[:3]
+    assert upper_half(matrix) is None
+
+
 def test_a_sparse_matrix_of_distances_is_a_graph_and_a_stored_zero_is_a_distance() -> None:
     p, q, d = np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0.0, 2.0, 1.0])
     upper = coo_array((d, (p, q)), shape=(6, 6))

@@ -193,3 +193,13 @@ def test_a_quick_run_writes_its_last_line_and_a_long_one_about_one_a_second(caps
 def test_other_words_for_progress_are_refused():
     with pytest.raises(TypeError, match=r"progress='yaml'.*'json'.*Next: "):
         reliac.cluster(blobs(2), progress="yaml")
+
+
+def test_a_function_is_told_whatever_it_is_equal_to():
+    class Zero(int):
+        def __call__(self, progress):
+            told.append(progress)
+
+    told = []
+    reliac.cluster(blobs(1, n=30), "ward", progress=Zero(0))
+    assert told[-1].n_clusters == 1

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 Number = TypeVar("Number", int, NDArray[np.intp])
 
-#: Rows and columns that are mirrored at once.
-BLOCK = 128
 
 #: The distances of up to so many objects are picked at once.
 FEW = 500
@@ -73,21 +71,6 @@ def to_square(matrix: NDArray[Any], n: int) -> NDArray[Any]:
     from scipy.spatial.distance import squareform
 
     return np.asarray(squareform(matrix, checks=False)) if n > 1 else np.zeros((n, n), dtype=matrix.dtype)
-
-
-def fill_square(square: NDArray[Any], matrix: NDArray[Any], n: int) -> None:
-    """Write square or condensed distances into a square matrix; columns are written block by block, for the cache."""
-    if matrix.ndim == 2:
-        square[:] = matrix
-        return
-    for i in range(n):
-        square[i, i], square[i, i + 1 :] = 0.0, later_distances(matrix, n, i)
-    for top in range(0, n, BLOCK):
-        rows = slice(top, top + BLOCK)
-        own = np.triu(square[rows, rows], 1)
-        square[rows, rows] = own + own.T
-        for left in range(0, top, BLOCK):
-            square[rows, left : left + BLOCK] = square[left : left + BLOCK, rows].T
 
 
 def to_condensed(matrix: NDArray[Any], n: int) -> NDArray[Any]:

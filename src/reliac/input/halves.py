@@ -27,7 +27,7 @@ def upper_half(matrix: Any) -> Half | None:
     if matrix.format not in ("csr", "csc") or matrix.nnz % 2 or not matrix.has_canonical_format:
         return None
     n, starts, ends = matrix.shape[0], matrix.indptr, matrix.indices
-    if len(ends) and not (ends.min() >= 0 and ends.max() < n):  # SciPy does not look, and would write there
+    if not _is_sound(matrix, n):  # SciPy does not look, and would write where no memory is its own
         return None
     above = _count_above(matrix, n)
     if above is None:
@@ -50,6 +50,14 @@ def upper_half(matrix: Any) -> Half | None:
         if not same or not np.array_equal(by_column.data[here], matrix.data[entries][~after]):
             return None
     return row, column, number
+
+
+def _is_sound(matrix: Any, n: int) -> bool:
+    """Tell whether entries are inside, and numbers finite and not below 0; else who reads all says what is wrong."""
+    ends, numbers = matrix.indices, matrix.data
+    if len(ends) != len(numbers) or matrix.indptr[-1] > len(ends):
+        return False
+    return not len(ends) or bool(ends.min() >= 0 and ends.max() < n and numbers.min() >= 0 and numbers.max() < np.inf)
 
 
 def _pieces(n: int) -> list[slice]:

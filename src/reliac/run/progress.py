@@ -112,10 +112,14 @@ class JsonLines:
             print(json.dumps(line), file=sys.stderr, flush=True)
 
 
+def say_nothing(_: object) -> None:
+    """Stand in for a reporter where nobody listens."""
+
+
 def make_reporter(progress: Any) -> tuple[Callable[[Progress], None], Callable[[bool], None]]:
     """Return what to call after every level, and what to call at the end, with whether the run is complete."""
     if progress is None or progress is False:
-        return (lambda _: None), (lambda _: None)
+        return say_nothing, say_nothing
     if progress is True:
         line = ProgressLine()
         return line, line.close
@@ -123,7 +127,7 @@ def make_reporter(progress: Any) -> tuple[Callable[[Progress], None], Callable[[
         lines = JsonLines()
         return lines, lines.close
     if callable(progress):
-        return progress, (lambda _: None)
+        return progress, say_nothing
     raise TypeError(
         explain(
             option("progress", progress),

@@ -35,7 +35,7 @@ from ..tree.clustertree import ClusterTree
 from .checkpoint import Checkpoint, Earlier
 from .history import History, Progress, history_of
 from .outlook import Outlook
-from .progress import make_reporter
+from .progress import make_reporter, say_nothing
 
 #: Engines that get no help with equal rows: the reference, and the one that is done before they are found.
 PLAIN = ("literal", "small")
@@ -123,7 +123,7 @@ class Run:
     ) -> None:
         self.problem, self.n_jobs, self.objects = problem, n_jobs, objects
         self.report, self.finish = make_reporter(progress)
-        self.listened_to = progress not in (None, False)
+        self.listened_to = self.report is not say_nothing
         self.choice = choice  # None until an engine is chosen
         self.history = History() if history is None else history
         self.engine: Engine | None = None

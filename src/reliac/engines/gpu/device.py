@@ -44,9 +44,13 @@ def why_not() -> str | None:
             return "torch sees no CUDA device"
         torch().zeros(1, dtype=torch().float64, device=name)
     except Exception as error:  # torch has errors of many kinds here: no driver, no such device, no float64
-        return f"the device {name!r} cannot be used ({str(error).splitlines()[0]:.200})"
+        return _cannot_be_used(error)
     _seen.add(name)
     return None
+
+
+def _cannot_be_used(error: Exception) -> str:
+    return f"the device {_wanted()!r} cannot be used ({str(error).splitlines()[0]:.200})"
 
 
 #: Devices that were found to be there, and to know float64; one that fails is asked again.
@@ -98,7 +102,11 @@ def free_bytes(device: Any) -> int:
 
 def no_room(needed: int) -> str | None:
     """Say that the device has too little memory for what is to be done; None if it has enough."""
-    free = free_bytes(the_device())
+    try:
+        free = free_bytes(the_device())
+    except RuntimeError as error:  # it was there before, and has failed since
+        forget_devices()
+        return _cannot_be_used(error)
     return (
         None if needed <= free else f"it needs {amount(needed)} of memory on the device, {amount(free)} are free there"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
@@ -21,18 +22,30 @@ class OnDevice:
 
     def __init__(self, heir: str = "vectors") -> None:
         self.heir = heir  # the engine that goes on
-        self.current = current(the_device())
+        self.current: AbstractContextManager[Any] | None = None
 
     def __enter__(self) -> None:
-        self.current.__enter__()
+        try:
+            self.current = current(the_device())
+            self.current.__enter__()
+        except RuntimeError as error:
+            self._translate(error)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        assert self.current is not None
         try:
             self.current.__exit__(kind, error, traceback)
         except RuntimeError as gone:  # a device that failed may not even be left
-            error = error or gone
+            if error is None:
+                self._translate(gone)
+                raise
+        self._translate(error)
+
+    def _translate(self, error: BaseException | None) -> None:
+        """Raise what a run understands, if the error is the device's."""
         if isinstance(error, torch().OutOfMemoryError):
             torch().cuda.empty_cache()
             raise NoRoom(self.heir, "the device ran out of memory") from None

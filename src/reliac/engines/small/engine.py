@@ -73,14 +73,14 @@ class SmallEngine:
         if left <= 0 or level >= stop.max_level:
             return
         edges = spanning_edges(problem.condensed_distances(), n)
-        edges = edges.take((edges.distance <= problem.longest) & (first[edges.i] != first[edges.j]))
+        edges = edges.take(first[edges.i] != first[edges.j])
         if len(edges.i) > max(MANY_TIES * n, AND_IN_ALL):
             raise TooManyTies("more edges of the same length than a list should hold")
-        if 0.0 < problem.alpha < 1.0:
+        if 0.0 < problem.alpha < 1.0:  # longer links are not taken, but they count among those that a share is taken of
             yield from step_by_step(problem, EdgeSteps(first, edges), level)
             return
         forest = Forest(first, level)
-        (take_all if problem.alpha else take_one_by_one)(forest, edges)
+        (take_all if problem.alpha else take_one_by_one)(forest, edges.take(edges.distance <= problem.longest))
         yield forest.batch(left, stop.max_level)
 
 
