@@ -120,11 +120,11 @@ class DenseEngine:
     def _close(self, rows: NDArray[np.float64]) -> None:
         """Make the padding, the diagonal and what is forbidden infinite; weigh pairs where objects have weights."""
         n, weight, limits = len(rows), self.square.weight, self.limits
+        np.fill_diagonal(rows, np.inf)  # first of all: it may hold what was in memory before
         if self.square.reduction == ADD and (weight != 1.0).any():
             for i in range(n):
                 rows[i, :n] *= weight[i] * weight[:n]
         rows[:, n:] = np.inf
-        np.fill_diagonal(rows, np.inf)
         if limits.max_size < 2:
             rows[:] = np.inf
         elif limits.active:
