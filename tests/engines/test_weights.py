@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from problems import ALPHAS, CRITERIA, lattice
-from references import cluster_squares
+from references import cluster_squares, problem_of_squares
+from reliac.engines.choice import get_engine
 from replay import groups_by_level
 
 
@@ -52,3 +53,13 @@ def test_weights_whose_products_leave_the_range_of_floats_are_refused_where_they
 def test_masked_weights_are_refused():
     with pytest.raises(ValueError, match="masked"):
         cluster_squares([[0.0], [1.0]], weights=np.ma.masked_array([1.0, 2.0], mask=[False, True]))
+
+
+def test_whatever_the_memory_of_the_diagonal_held_before_is_not_weighed():
+    X, weights = np.random.default_rng(0).normal(size=(12, 2)), np.arange(1.0, 13.0)
+    engine = get_engine("dense")(problem_of_squares(X, "centroid", weights=weights), 1)
+    rows = engine.square.stored.reshape(12, -1).copy()
+    rows.view(np.uint64)[np.arange(12), np.arange(12)] = 0x7FF0000000000001  # a number that warns when it is used
+    with np.errstate(all="raise"):
+        engine._close(rows)
+    assert np.isinf(np.diagonal(rows)).all()

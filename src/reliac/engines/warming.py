@@ -22,7 +22,7 @@ from .compiled.ready import ready, writable_folder
 #: Objects that are clustered, in a plane: too few to take time.
 OBJECTS = 30
 
-#: Engines that a second process compiles: half of the work, and they have the least in common with the others.
+#: Engines that a second process compiles: they have the least in common with the others.
 IN_SECOND_PROCESS = ("spanning", "graph")
 
 

@@ -123,7 +123,6 @@ class Run:
     ) -> None:
         self.problem, self.n_jobs, self.objects = problem, n_jobs, objects
         self.report, self.finish = make_reporter(progress)
-        self.listened_to = self.report is not say_nothing
         self.choice = choice  # None until an engine is chosen
         self.history = History() if history is None else history
         self.engine: Engine | None = None
@@ -240,7 +239,7 @@ class Run:
     def write(self, batch: Batch) -> None:
         """Write down the links of further levels."""
         self.history.add(batch)
-        if self.listened_to or self.keeper:  # else an estimate would be made for nobody
+        if self.report is not say_nothing or self.keeper:  # else an estimate would be made for nobody
             self._tell()
             self._keep()
 

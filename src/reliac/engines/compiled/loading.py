@@ -42,7 +42,7 @@ PLAIN = os.environ.get("RELIAC_PLAIN_NUMBA", "0") not in ("", "0")
 FEW = 24
 
 #: Seconds that an engine takes to compile, measured on two cores of a server in a new environment; others take A_FEW.
-SECONDS = {"vectors": 13, "spatial": 14, "spanning": 20, "matrix": 15, "disk": 15, "dense": 17, "gpu": 10}
+SECONDS = {"vectors": 13, "spatial": 14, "spanning": 17, "matrix": 15, "disk": 15, "dense": 17, "gpu": 10}
 A_FEW = "5 to 20"
 
 #: Thresholds of Python's search for garbage while something is compiled.
@@ -98,7 +98,7 @@ def _only_linked() -> dict[str, Any]:
             return 0  # there is none
 
         @property
-        def codegen(self) -> Any:  # whom Numba asks to tell machine code where its environment is
+        def codegen(self) -> Any:  # Numba asks it to write an address into machine code, and here there is none
             return SimpleNamespace(set_env=lambda name, environment: None)
 
     class Part(Compiler):
