@@ -50,6 +50,15 @@ def test_every_group_has_the_tree_that_cluster_gives_bit_for_bit(criterion, opti
         assert_trees_of_cluster(X, some_groups(300), criterion, **options)
 
 
+@pytest.mark.parametrize("criterion", ["single", "average", "ward"])
+@pytest.mark.parametrize(("columns", "kind"), [(1, np.float64), (7, np.float32), (32, np.float64), (33, np.float64)])
+def test_rows_of_any_width_are_compared_to_the_same_bits_whether_groups_are_alone_or_side_by_side(
+    criterion, columns, kind
+):
+    X = np.random.default_rng(0).normal(size=(300, columns)).astype(kind)
+    assert_trees_of_cluster(X, some_groups(300), criterion)
+
+
 @pytest.mark.parametrize("metric", ["cosine", "cityblock", "seuclidean"])
 def test_other_metrics_compare_the_rows_of_a_group_only(metric):
     X = np.random.default_rng(0).random((200, 3)) + 0.1

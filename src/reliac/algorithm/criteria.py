@@ -188,13 +188,13 @@ def distance_from_sums(
     Never below zero: on distances that no points can have, the representatives count as coinciding. Compiled as it
     stands by the fast engines.
     """
-    product = weight_p * weight_q
     if not offset:
-        return stored / product
-    numerator = 2.0 * product * stored - (weight_q**2 * spread_p + weight_p**2 * spread_q)
+        return stored / (weight_p * weight_q)
+    twice = 2.0 * weight_p * weight_q  # small arrays first: of tables, every product is a pass over all of them
+    numerator = twice * stored - (weight_q**2 * spread_p + weight_p**2 * spread_q)
     if by_size:
-        return np.maximum(numerator / (2.0 * product * (weight_p + weight_q)), 0.0)
-    return np.maximum(numerator / (2.0 * product * product), 0.0)
+        return np.maximum(numerator / (twice * (weight_p + weight_q)), 0.0)
+    return np.maximum(numerator / (twice * (weight_p * weight_q)), 0.0)
 
 
 def join_weights(

@@ -51,8 +51,10 @@ def smallest_share(links: Links, alpha: float, tie_factor: float, longer: int = 
     The result is sorted by distance, then by the smaller and the larger index. ``longer``: so many of the m links are
     not given, since they are longer than all others and will not be taken.
     """
+    if len(links.p) < 2:
+        return links
     links = links.take(np.lexsort((links.q, links.p, links.distance)))
-    if alpha == 0.0 or len(links.p) == 0:
+    if alpha == 0.0:
         return links.take(slice(0, 1))
     count = share_count(alpha, len(links.p) + longer)
     if count >= len(links.p):

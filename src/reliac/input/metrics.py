@@ -121,6 +121,26 @@ def pairwise(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
     return to_square(pairwise_condensed(vectors, metric), vectors.shape[0])
 
 
+def squares_side_by_side(parts: Sequence[NDArray[Any]], root: bool) -> NDArray[np.float64]:
+    """Return the squared Euclidean distances, or their roots, inside each of many small tables of the same columns.
+
+    Shape (tables, rows, rows), as many rows as the largest table has; infinite where a table has fewer. The terms of
+    every pair are added one after the other, as SciPy does: the bits are those of :func:`pairwise`, without a call
+    for every table.
+    """
+    sizes = np.array([len(part) for part in parts])
+    filled = np.arange(sizes.max()) < sizes[:, None]
+    rows, column = np.concatenate(parts), np.zeros(filled.shape)
+    squares = np.zeros((*filled.shape, filled.shape[1]))
+    for numbers in rows.T:
+        column[filled] = numbers
+        gap = column[:, :, None] - column[:, None]
+        gap *= gap
+        squares += gap
+    squares[~filled] = squares.transpose(0, 2, 1)[~filled] = np.inf
+    return np.sqrt(squares, out=squares) if root else squares
+
+
 def pairwise_condensed(vectors: Any, metric: MetricLike) -> NDArray[np.float64]:
     """Return the distances of all pairs of rows in condensed form, in float64."""
     from scipy.spatial.distance import pdist

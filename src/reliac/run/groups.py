@@ -229,8 +229,8 @@ def _run(problem: Problem, piece: list[Indices], together: bool, n_jobs: int | N
         batches = run.history.batches
     else:
         batches = [
-            batch._replace(links=batch.links._replace(distance=problem.heights(batch.links.distance)))
-            for batch in levels_side_by_side(problem, parts)
+            Batch(level, Links(p, q, problem.heights(distance)), pairs)
+            for level, (p, q, distance), pairs in levels_side_by_side(problem, parts)
         ]
     row = np.concatenate(piece)
     return [

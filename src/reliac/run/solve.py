@@ -213,9 +213,8 @@ class Run:
             engine.join(groups_of(links, self.problem.n_objects))
         if engine.name not in PLAIN:  # they have neither, and to ask takes longer than a small problem does
             self._prepare(engine)
-        for batch in engine.levels(self.history.last_level):
-            heights = self.problem.heights(batch.links.distance)
-            self.write(batch._replace(links=batch.links._replace(distance=heights)))
+        for level, (p, q, distance), pairs in engine.levels(self.history.last_level):
+            self.write(Batch(level, Links(p, q, self.problem.heights(distance)), pairs))
 
     def _prepare(self, engine: Engine) -> None:
         """Give an engine what earlier runs have found, and a way to tell its pace."""

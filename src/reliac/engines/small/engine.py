@@ -12,11 +12,16 @@ from ...algorithm.contract import Batch, TooManyTies
 from ...algorithm.links import Groups
 from ...algorithm.loop import step_by_step
 from ...input.condensed import to_square
+from ...input.metrics import Squares, squares_of, squares_side_by_side
+from ...input.objects import rows_of
 from ...input.problem import Problem
 from .edges import EdgeSteps, Forest, edges_side_by_side, spanning_edges, take_all, take_one_by_one
 from .levels import all_at_once
 from .one_by_one import one_by_one
 from .tables import AND_IN_ALL, MANY_TIES, Tables
+
+#: Many small tables of up to so many columns are compared at once; a call for each costs as much as 60 columns do.
+FEW_COLUMNS = 32
 
 
 class SmallEngine:
@@ -93,10 +98,7 @@ def levels_side_by_side(problem: Problem, parts: list[Problem]) -> Iterator[Batc
         yield from all_at_once(problem, make_tables(parts), 0)
         return
     sizes = np.array([part.n_objects for part in parts])
-    distances = np.full((len(parts), sizes[0], sizes[0]), np.inf)
-    for table, part, n in zip(distances, parts, sizes, strict=True):
-        table[:n, :n] = to_square(part.condensed_distances(), n)
-    edges = edges_side_by_side(distances, sizes)
+    edges = edges_side_by_side(distances_side_by_side(parts), sizes)
     forest = Forest(np.arange(sizes.sum()), 0)
     take_all(forest, edges.take(edges.distance <= problem.longest))
     yield forest.batch_of_each(sizes, problem.stop.n_clusters, problem.stop.max_level)
@@ -106,15 +108,15 @@ def make_tables(problems: list[Problem]) -> Tables:
     """Put the distances of problems that differ in their objects only side by side; names count the objects of all."""
     criterion, width = problems[0].criterion, max(problem.n_objects for problem in problems)
     if len(problems) == 1:
-        stored = _stored(problems[0])[None]
+        stored = _stored(problems[0], problems[0].base_distances())[None]
         weight, names = problems[0].weights.copy(), np.arange(width)
     else:
-        stored = np.full((len(problems), width, width), np.inf)
+        stored = distances_side_by_side(problems)
         weight, names = np.ones((len(problems), width)), np.full((len(problems), width), -1)
         offset = 0
         for place, problem in enumerate(problems):
             n = problem.n_objects
-            stored[place, :n, :n] = _stored(problem)
+            stored[place, :n, :n] = _stored(problem, stored[place, :n, :n])
             weight[place, :n] = problem.weights
             names[place, :n] = np.arange(offset, offset + n)
             offset += n
@@ -123,9 +125,24 @@ def make_tables(problems: list[Problem]) -> Tables:
     return Tables(criterion, stored, weight, names, problems[0].tie_factor)
 
 
-def _stored(problem: Problem) -> NDArray[Any]:
-    """Return a table of the numbers that are stored for every pair of objects."""
-    base = problem.base_distances()
+def distances_side_by_side(problems: list[Problem]) -> NDArray[Any]:
+    """Return the distances inside problems that differ in their objects only, (problems, objects, objects).
+
+    Where a problem has fewer objects than the largest one they are infinite.
+    """
+    first, sizes = problems[0], [problem.n_objects for problem in problems]
+    if first.objects.are_points(first.metric):
+        parts = [rows_of(problem.objects) for problem in problems]
+        if parts[0].shape[1] <= FEW_COLUMNS:
+            return squares_side_by_side(parts, squares_of(first.compared_metric) is Squares.ROOTED)
+    distances = np.full((len(problems), max(sizes), max(sizes)), np.inf)
+    for table, problem, n in zip(distances, problems, sizes, strict=True):
+        table[:n, :n] = to_square(problem.condensed_distances(), n) if _by_edges(problem) else problem.base_distances()
+    return distances
+
+
+def _stored(problem: Problem, base: NDArray[Any]) -> NDArray[Any]:
+    """Turn a table of distances into the numbers that are stored for every pair of objects."""
     if problem.criterion.reduction is not np.add:
         return base
     base = base.astype(np.float64, copy=False)

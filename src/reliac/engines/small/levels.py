@@ -37,7 +37,7 @@ def all_at_once(problem: Problem, tables: Tables, level: int) -> Iterator[Batch]
         if tied:
             tables.join(groups_of(links, len(tables.names)))
         else:
-            order = np.argsort(links.p)
+            order = np.argsort(links.p) if len(links.p) > 1 else slice(1)  # most levels have one link
             tables.join_pairs(links.p[order], links.q[order])
 
 
