@@ -6,9 +6,11 @@ import contextlib
 import numbers
 import os
 import platform
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 from .errors import DoesNotFit, explain, option, too_large
@@ -43,7 +45,44 @@ def in_threads(function: Callable[[Piece], Result], pieces: Sequence[Piece], thr
     if len(pieces) <= 1 or threads == 1:
         return [function(piece) for piece in pieces]
     with ThreadPoolExecutor(min(threads, len(pieces))) as pool:
-        return list(pool.map(function, pieces))
+        return deal_out(pool, function, pieces, threads)
+
+
+def deal_out(
+    pool: ThreadPoolExecutor, function: Callable[[Piece], Result], pieces: Sequence[Piece], threads: int
+) -> list[Result]:
+    """Call a function on pieces of work in the threads of a pool; each takes the next piece when it is done with one.
+
+    The pool gets one task for each thread and not one for each piece, which takes 20 microseconds to hand over. After
+    an error, or Ctrl-C here, pieces that have not begun are left.
+    """
+    results: dict[int, Result] = {}
+    waiting, taking = iter(range(len(pieces))), Lock()
+
+    def take() -> int | None:
+        with taking:
+            return next(waiting, None)
+
+    def work() -> None:
+        try:
+            while (k := take()) is not None:
+                results[k] = function(pieces[k])
+        except BaseException:
+            leave_the_rest()
+            raise
+
+    def leave_the_rest() -> None:
+        with taking:
+            deque(waiting, 0)
+
+    tasks = [pool.submit(work) for _ in range(min(threads, len(pieces)))]
+    try:
+        for task in tasks:
+            task.result()
+    except BaseException:
+        leave_the_rest()
+        raise
+    return [results[k] for k in range(len(pieces))]
 
 
 def processor() -> str:

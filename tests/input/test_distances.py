@@ -75,11 +75,23 @@ def test_of_many_objects_some_evenly_spaced_ones_are_looked_at(monkeypatch):
     distances.note_if_not_euclidean(pdist(X), 20, "ward", 1)
 
 
-def test_the_look_at_the_distances_stops_at_500_objects(monkeypatch):
+@pytest.mark.parametrize("metric", ["cityblock", "sqeuclidean", "cosine", "chebyshev", "canberra", "noisy"])
+def test_of_many_objects_those_looked_at_tell_other_kinds_of_distances(metric):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(1000, 10))
+    given = pdist(points, "euclidean" if metric == "noisy" else metric)
+    if metric == "noisy":
+        given *= 1 + 1e-6 * rng.normal(size=len(given))
+    with pytest.warns(reliac.NotEuclideanWarning):
+        distances.note_if_not_euclidean(given, 1000, "ward", 1)
+    distances.note_if_not_euclidean(pdist(points), 1000, "ward", 1)
+
+
+def test_the_look_at_the_distances_stops_at_200_objects(monkeypatch):
     seen = []
     monkeypatch.setattr(np.linalg, "eigvalsh", lambda matrix: seen.append(len(matrix)) or np.ones(2))
     distances.note_if_not_euclidean(np.zeros((900, 900)), 900, "ward", 1)
-    assert seen == [500]
+    assert seen == [200]
 
 
 # --- rounding ---

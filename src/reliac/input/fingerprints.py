@@ -17,8 +17,8 @@ from .numbers import is_sparse
 #: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all ...
 NUMBERS_HASHED = 2**21
 
-#: ... and of distances an eighth of that: a row tells of all objects, and hashing takes longer than searching.
-SHARE_OF_DISTANCES = 8
+#: ... and of distances one in 32 of that: a row tells of all objects, and hashing takes longer than searching.
+SHARE_OF_DISTANCES = 32
 
 
 def vectors_fingerprint(rows: Any) -> str:

@@ -6,11 +6,14 @@ import numpy as np
 
 from ...algorithm.criteria import Criterion, distance_from_sums, equal_shares
 from ...input import condensed
-from .loading import bare, bare_inlined, bare_inside, inside
+from .loading import bare, bare_inlined, inside
 
 #: How stored numbers are reduced when clusters join. The smallest distance has an engine of its own, but for
 #: constraints: there an infinite number, a forbidden link, counts more than any other.
 MAXIMUM, ADD, MINIMUM = range(3)
+
+#: Rows of a square matrix that are copied from columns together: what is read for them stays in the cache.
+STRIP = 64
 
 #: Weights are above zero: a check for that would keep loops from vector instructions.
 from_sums = bare_inlined(distance_from_sums)
@@ -58,14 +61,25 @@ def euclidean_square(points, stored, width, root):
             if root:
                 for j in range(len(row)):
                     row[j] = np.sqrt(row[j])
-    mirror(stored, n, width)
+    for start in range(0, n, STRIP):
+        mirror_rows(stored, width, start, min(start + STRIP, n))
 
 
-@bare_inside
-def mirror(stored, n, width):
-    """Copy the upper half below the diagonal, in blocks for the cache."""
-    for top in range(0, n, 32):
-        for left in range(0, top + 32, 32):
-            for i in range(top, min(top + 32, n)):
-                for j in range(left, min(left + 32, i)):
-                    stored[i * width + j] = stored[j * width + i]
+@bare
+def mirror_rows(stored, width, start, stop):
+    """Copy into rows ``start`` to ``stop`` of a square matrix what stands in their columns, above the diagonal.
+
+    In squares of four by four, which become a few vector instructions; ``start`` is a multiple of four.
+    """
+    whole = start + (stop - start) // 4 * 4
+    for left in range(0, start, 4):
+        for top in range(start, whole, 4):
+            at = left * width + top
+            a, b, at = stored[at : at + 4], stored[at + width : at + width + 4], at + 2 * width
+            c, d = stored[at : at + 4], stored[at + width : at + width + 4]
+            for k in range(4):
+                to = (top + k) * width + left
+                stored[to], stored[to + 1], stored[to + 2], stored[to + 3] = a[k], b[k], c[k], d[k]
+    for i in range(start, stop):
+        for j in range(start if i < whole else 0, i):
+            stored[i * width + j] = stored[j * width + i]

@@ -25,10 +25,10 @@ from ...input.metrics import Squares, squares_of
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
 from ...machine import in_threads, n_threads
-from ..compiled.formulas import ADD, euclidean_square, reduction_of
+from ..compiled.formulas import ADD, STRIP, euclidean_square, mirror_rows, reduction_of
 from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
-from .filling import fill_rows, padded_width
+from .filling import fill_later, padded_width
 from .levels import advance, join_groups, search_all
 from .shortlists import N_PAIRS, Shortlists, enter_hits, make_shortlists
 from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps
@@ -42,9 +42,6 @@ MOST_SEARCHED = 8000
 
 #: Fewer objects than this are done sooner by one thread than threads are started.
 WORTH_THREADS = 1000
-
-#: Rows that a thread takes at a time.
-STRIP = 64
 
 #: Pairs of clusters that have more numbers than this in their rows are joined in threads: a quarter of a millisecond.
 WORTH_SHARING = 100_000
@@ -108,8 +105,10 @@ class DenseEngine:
             root = squares_of(problem.compared_metric) is Squares.ROOTED
             euclidean_square(np.ascontiguousarray(vectors.T, np.float64), stored, width, root)
         elif isinstance(problem.objects, Distances):
-            fill = partial(self._fill_given, problem.objects.matrix, width, problem.criterion.geometric)
-            in_threads(fill, range(0, n, STRIP), self.threads)
+            given, strips = problem.objects.matrix, range(0, n, STRIP)
+            in_threads(partial(self._fill_given, given, width, problem.criterion.geometric), strips, self.threads)
+            if given.ndim == 1:
+                in_threads(lambda at: mirror_rows(stored, width, at, min(at + STRIP, n)), strips, self.threads)
         else:
             stored.reshape(n, width)[:, :n] = problem.base_distances()
         if problem.criterion.reduction is np.minimum:  # where the two nearest objects of every link are looked up
@@ -135,7 +134,7 @@ class DenseEngine:
         stored, n = self.square.stored, self.problem.n_objects
         stop = min(at + STRIP, n)
         if given.ndim == 1:
-            fill_rows(only_read(np.ascontiguousarray(given)), n, stored, width, at, stop, squared)
+            fill_later(only_read(np.ascontiguousarray(given)), n, stored, width, at, stop, squared)
             return
         rows = stored.reshape(n, width)[at:stop, :n]
         if squared:
@@ -266,7 +265,8 @@ def _load(problem: Problem) -> None:
     def run_few() -> None:
         euclidean_square(np.zeros((1, 2)), np.zeros(64), 32, False)
         for kind in (np.float32, np.float64):
-            fill_rows(only_read(np.zeros(1, kind)), 2, np.zeros(64), 32, 0, 2, False)
+            fill_later(only_read(np.zeros(1, kind)), 2, np.zeros(64), 32, 0, 2, False)
+        mirror_rows(np.zeros(64), 32, 0, 2)
         few = replace(problem.made_up(FEW), alpha=1.0, tie_tolerance=0.0)
         for _ in DenseEngine(few).levels(0):
             pass

@@ -10,9 +10,6 @@ from ..compiled.loading import bare, compiled
 #: Numbers that a pass over a row takes at once; rows are a multiple of it long.
 CHUNK = 32
 
-#: Columns below the diagonal that are written together: what is read for them stays in the cache.
-TILE = 8
-
 
 @compiled
 def padded_width(places):
@@ -22,18 +19,17 @@ def padded_width(places):
 
 
 @bare
-def fill_rows(given, n, stored, width, start, stop, squared):
-    """Write rows ``start`` to ``stop`` of the matrix from a condensed one; of squares, if asked for. Cost: the rows."""
+def fill_later(given, n, stored, width, start, stop, squared):
+    """Write what stands after the diagonal in rows ``start`` to ``stop`` of the matrix from a condensed one.
+
+    Of squares, if asked for. The rest is copied from there (``mirror_rows``). Cost: the rows.
+    """
     for i in range(start, stop):
-        at, row = row_start(n, i) - i - 1, stored[i * width : i * width + n]
-        row[i] = 0.0
-        for j in range(i + 1, n):
-            value = np.float64(given[at + j])
-            row[j] = value * value if squared else value
-    for left in range(0, stop, TILE):
-        for i in range(max(start, left + 1), stop):
-            at, row = row_start(n, left) - left - 1 + i, stored[i * width : i * width + n]
-            for j in range(left, min(left + TILE, i)):
-                value = np.float64(given[at])
-                row[j] = value * value if squared else value
-                at += n - j - 2
+        at, row = row_start(n, i), stored[i * width + i + 1 : i * width + n]
+        values = given[at : at + n - i - 1]
+        if squared:
+            for j in range(len(row)):
+                row[j] = np.float64(values[j]) * np.float64(values[j])
+        else:
+            for j in range(len(row)):
+                row[j] = values[j]

@@ -14,7 +14,7 @@ from ...algorithm.contract import Batch, Found, Pace, TooManyTies
 from ...algorithm.links import Groups, Links, groups_of
 from ...input.objects import Distances
 from ...input.problem import Problem
-from ...machine import free_memory, n_threads
+from ...machine import deal_out, free_memory, n_threads
 from ..compiled.loading import FEW, Watch, load
 from ..compiled.products import one_blas_thread
 from ..compiled.rules import make_rules
@@ -351,10 +351,10 @@ class ListEngine:
 
         ``then`` is called in this thread with every piece and its result, in order, as soon as it is there.
         """
-        if len(pieces) <= 1 or self.threads == 1:
-            coming: Any = (function(piece) for piece in pieces)
-        else:
-            coming = self.pool.map(function, pieces)
+        several = len(pieces) > 1 and self.threads > 1
+        if several and then is None:
+            return deal_out(self.pool, function, pieces, self.threads)
+        coming: Any = self.pool.map(function, pieces) if several else (function(piece) for piece in pieces)
         results = []
         with closing(coming):  # if something goes wrong here, what has not begun is left
             for piece, result in zip(pieces, coming, strict=True):

@@ -1,0 +1,70 @@
+"""Work that is dealt out to threads: all of it, in order; and none of the rest after an error."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from reliac.machine import deal_out, in_threads
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("count", [0, 1, 2, 100])
+def test_results_come_in_the_order_of_the_pieces_for_any_number_of_threads(threads, count):
+    assert in_threads(lambda k: k * k, range(count), threads) == [k * k for k in range(count)]
+
+
+def test_a_pool_gets_one_task_for_each_thread_and_not_one_for_each_piece():
+    tasks = []
+
+    class Counted(ThreadPoolExecutor):
+        def submit(self, *work):
+            tasks.append(work)
+            return super().submit(*work)
+
+    with Counted(2) as pool:
+        assert deal_out(pool, str, range(50), 2) == [str(k) for k in range(50)]
+    assert len(tasks) == 2
+
+
+def test_after_an_error_pieces_that_have_not_begun_are_left():
+    begun = []
+
+    def work(piece):
+        begun.append(piece)
+        if piece == 3:
+            raise ValueError("piece 3")
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="piece 3"):
+        deal_out(pool, work, range(100), 1)
+    assert begun == [0, 1, 2, 3]
+
+
+def test_after_ctrl_c_while_it_waits_pieces_that_have_not_begun_are_left(monkeypatch):
+    begun, interrupted = [], threading.Event()
+
+    def work(piece):
+        begun.append(piece)
+        interrupted.wait(10)
+
+    with ThreadPoolExecutor(1) as pool:
+        submit = pool.submit
+
+        def interrupting(function):
+            task = submit(function)
+
+            def result():
+                while not begun:
+                    pass
+                raise KeyboardInterrupt
+
+            monkeypatch.setattr(task, "result", result)
+            return task
+
+        monkeypatch.setattr(pool, "submit", interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            deal_out(pool, work, range(100), 1)
+        interrupted.set()
+    assert begun == [0]
