@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from problems import ALPHAS, CRITERIA, lattice
-from references import cluster_squares, problem_of_squares
+from references import cluster_squares, literal_tree, problem_of_squares, takers_of_each
 from reliac.engines.choice import get_engine
 from replay import groups_by_level
 
@@ -48,6 +48,26 @@ def test_weights_whose_products_leave_the_range_of_floats_are_refused_where_they
         return
     with pytest.raises(ValueError, match=r"(overflow|underflow).*Allowed: .*Next: divide"):
         cluster_squares(X, criterion, weights=weights)
+
+
+FAR_APART = {
+    "two": np.where(np.random.default_rng(0).random(90) < 0.5, 1e20, 1e-20),
+    "many": 10.0 ** np.random.default_rng(1).choice([-20, -10, 0, 10, 20], size=90),
+}
+
+
+@pytest.mark.parametrize("weights", FAR_APART)
+@pytest.mark.parametrize(
+    ("engine", "criterion"),
+    takers_of_each(("average", "centroid", "ward"), np.zeros((90, 3)), weights=FAR_APART["two"]),
+)
+def test_engines_agree_where_weights_are_too_far_apart_for_float32(engine, criterion, weights):
+    X = np.random.default_rng(2).normal(scale=9.0, size=(90, 3))
+    tree = cluster_squares(X, criterion, engine=engine, weights=FAR_APART[weights])
+    literal = literal_tree(X, criterion, weights=FAR_APART[weights])
+    for column in ("left", "right", "level"):
+        assert tree.links[column].tolist() == literal.links[column].tolist()
+    assert np.allclose(tree.links["distance"], literal.links["distance"], rtol=1e-9)
 
 
 def test_masked_weights_are_refused():

@@ -55,16 +55,13 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
     for i in range(len(slots)):
         r = slots[i]
         first, count = lists.start[r], np.int64(0)
-        # clusters that are gone come last: if one is selected, every living cluster is
-        radius = bound[i, last] * scale
-        if place[i, last] < 0 or nodes.node_of[columns[place[i, last]]] < 0:
-            radius = np.inf
+        radius = bound[i, last] * scale if place[i, last] >= 0 else np.inf
         for e in range(last):
             if place[i, e] < 0:
                 break
             q = columns[place[i, e]]
-            if nodes.node_of[q] < 0:
-                break
+            if nodes.node_of[q] < 0:  # gone: usually farther than all others, but not where weights are far apart
+                continue
             distance = pair_distance(space, r, q)
             if distance < radius:
                 insert(lists.distances, lists.nodes, first, first + count, distance, nodes.node_of[q])

@@ -38,6 +38,10 @@ WORTH_A_THREAD = 2000
 MOST_ROWS, FEWEST_ROWS = 1024, 16
 
 
+#: Where distances go by size: weights in this range, and their sum, may be multiplied in float32.
+RANGE_OF_WEIGHTS = 1e-15, 1e15
+
+
 class VectorsEngine(ListEngine):
     """Ward, centroid, median, and average of squared Euclidean or cosine distances, in O(n (d + k)) memory."""
 
@@ -62,6 +66,9 @@ class VectorsEngine(ListEngine):
         """Make every object a cluster of its own."""
         rows = rows_of(self.problem.objects)
         self.space = make_moments(self.problem, rows.toarray() if is_sparse(rows) else rows)
+        weights, (low, high) = self.problem.weights, RANGE_OF_WEIGHTS
+        in_range = not self.space.by_size or bool(weights.min() >= low and weights.sum() <= high)
+        self.kinds = (np.float32, np.float64) if in_range else (np.float64,)  # of products, the quickest first
         self._choose_unit()
 
     def _choose_unit(self) -> None:
@@ -168,7 +175,7 @@ class VectorsEngine(ListEngine):
         self.radius_before[self.position[slots]] = -np.inf  # what is searched needs no push
         if self.cell_order is not None:
             slots = slots[np.argsort(self.position[slots])]
-        for kind in (np.float32, np.float64):
+        for kind in self.kinds:
             if not len(slots):
                 return
             slots = self._search_by_products(slots, self._all_columns(kind), push)
@@ -299,7 +306,8 @@ class VectorsEngine(ListEngine):
 
     def use_lists(self, earlier: EarlierLists) -> None:
         """Let lists of another run help searches."""
-        self.helper = Helper(earlier) if self.helps_others and earlier.found else None
+        can_help = self.helps_others and earlier.found and np.float32 in self.kinds
+        self.helper = Helper(earlier) if can_help else None
 
     def lowered(self, radius: NDArray[np.float64], slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return radii of clusters less what the rounding of this run may have added to distances.
