@@ -14,15 +14,18 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import pdist, squareform
 
+import reliac
 from problems import ALPHAS, blobs, grid, lattice, shrinking_chain, tie_free, tied, twins
 from reliac.algorithm.contract import TooManyTies
 from reliac.algorithm.links import groups_of
 from reliac.engines.literal import LiteralEngine
 from reliac.engines.spanning import edges as trees
-from reliac.engines.spanning import given, prim
+from reliac.engines.spanning import given, listed, prim
 from reliac.engines.spanning.boruvka import edges_of_points
 from reliac.engines.spanning.engine import SpanningEngine
+from reliac.engines.spanning.forest import thin
 from reliac.engines.spanning.sweeps import edges_by_products
+from reliac.input.edges import make_graph
 from reliac.input.metrics import Squares
 from reliac.input.problem import make_problem
 
@@ -262,3 +265,15 @@ def test_pieces_that_were_half_done_when_a_run_was_cut_off_are_listed_anew():
         found = edges_of_points(X, pool, again)
     for name in expected._fields:
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+def test_of_a_neighbour_graph_few_edges_are_written_down_and_all_of_its_spanning_tree(monkeypatch):
+    n, noted = 3000, []
+    found = reliac.neighbors(np.random.default_rng(0).normal(size=(n, 4)), 15)
+    graph = make_graph(found.graph(), objects=range(n))
+    monkeypatch.setattr(listed, "thin", lambda edges, leader: noted.append(len(edges.i)) or thin(edges, leader))
+    edges = listed.edges_of_graph(graph)
+    assert noted[0] < 4 * n < graph.n_edges / 2
+    tree = minimum_spanning_tree(csr_array((graph.distances, graph.ends, graph.starts), shape=(n, n))).tocoo()
+    written = set(zip(edges.i.tolist(), edges.j.tolist(), strict=True))
+    assert all(pair in written for pair in zip(tree.row.tolist(), tree.col.tolist(), strict=True))
