@@ -143,6 +143,27 @@ def test_any_graph_has_the_tree_of_its_completed_matrix(
     assert same(run(n, edges, criterion, **options), run(n, edges, criterion, engine="literal", **options))
 
 
+@pytest.mark.parametrize("criterion", ["complete", "average"])
+@pytest.mark.parametrize("name", [*GRAPHS, "floats"])
+def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_numbers(
+    name: str, criterion: str, size: str
+) -> None:
+    n, (p, q, whole) = GRAPHS["thick" if name == "floats" else name]
+    distance = whole.astype(np.float32) * np.float32(0.1 if name == "floats" else 1.0)
+    problem = make_problem(make_graph((p, q, distance), objects=range(n)), criterion, metric="precomputed")
+    engine = graph_engine.GraphEngine(problem)
+    assert engine.rows.stored.nbytes == 16 * len(p)
+    assert np.shares_memory(engine.rows.other, engine.rows.stored)
+    assert not engine.rows.count.size
+    for missing in ("far", "ignore", float(distance.max()) + 3.0):
+        for alpha in ALPHAS:
+            options = {"missing": missing, "alpha": alpha}
+            wide = run(n, (p, q, distance.astype(float)), criterion, **options)
+            assert same(run(n, (p, q, distance), criterion, **options), wide), options
+            part = run(n, (p, q, distance), criterion, max_level=2, **options)
+            assert np.array_equal(part.develop().links, wide.links), options
+
+
 def test_early_stopping_and_developing_give_the_whole_tree(size: str) -> None:
     n, edges = GRAPHS["thick"]
     for criterion in CRITERIA:

@@ -79,13 +79,18 @@ def test_estimates_follow_what_a_run_on_a_graph_takes(n, m, criterion):
     assert LEAST * peak - ANY_CALL <= estimate <= MOST * peak + ANY_CALL
 
 
-@pytest.mark.parametrize("criterion", ["average", "complete"])
-def test_edges_of_16_bytes_take_at_most_three_times_their_memory(criterion):
-    n, near = 5000, 40  # on a circle, all have an edge to those that follow
+@pytest.mark.parametrize("criterion", ["single", "average", "complete"])
+@pytest.mark.parametrize(("form", "near"), [("sorted", 40), ("in any order", 20), ("float32", 20)])
+def test_edges_of_16_bytes_or_12_take_at_most_three_times_their_memory(criterion, form, near):
+    n, rng = 5000, np.random.default_rng(0)  # on a circle, all have an edge to those that follow
     a, b = np.repeat(np.arange(n), near), (np.arange(n)[:, None] + np.arange(1, near + 1)).ravel() % n
     key = np.sort(np.minimum(a, b) * n + np.maximum(a, b))
-    distance = np.random.default_rng(0).random(len(key))
-    edges = (key // n).astype(np.int32), (key % n).astype(np.int32), distance
+    edges = (key // n).astype(np.int32), (key % n).astype(np.int32), rng.random(len(key))
+    if form == "in any order":
+        order = rng.permutation(len(key))
+        edges = tuple(column[order] for column in edges)
+    if form == "float32":
+        edges = (*edges[:2], edges[2].astype(np.float32))
     reliac.cluster_edges(edges, criterion, objects=range(n))
     tracemalloc.start()
     reliac.cluster_edges(edges, criterion, objects=range(n), n_jobs=1)

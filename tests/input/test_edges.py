@@ -322,6 +322,26 @@ def test_more_objects_than_memory_can_hold_are_refused_before_anything_is_made(m
             reliac.cluster_edges(([1], [2], [1.0]), objects=objects)
 
 
+def test_edges_in_any_order_are_let_go_when_they_are_in_rows_and_made_again_when_they_are_needed() -> None:
+    p, q, distance = np.array([0, 0, 1, 1, 2, 3]), np.array([1, 3, 2, 4, 4, 4]), np.array([1.0, 4, 2, 6, 3, 5])
+    order = np.array([3, 1, 5, 0, 4, 2])
+    given = q[order].astype(np.int32), p[order].astype(np.int32), distance[order]
+    tree = reliac.cluster_edges(given, "average", objects=range(5), missing=9.0, max_level=1, engine="graph")
+    assert tree.problem is not None
+    kept: Any = tree.problem.objects
+    assert not {"ends", "distances"} & set(vars(kept))
+    whole = reliac.cluster_edges((p, q, distance), "average", objects=range(5), missing=9.0)
+    assert np.array_equal(tree.develop().links, whole.links)
+    assert np.array_equal(kept.ends, q)
+    assert np.array_equal(kept.subset(np.arange(4)).distances, [1.0, 4.0, 2.0])
+    given[2][:] = 5.0
+    kept.let_go()
+    with pytest.raises(ValueError, match="other values than when the tree was made"):
+        tree.develop()
+    with pytest.raises(AttributeError, match="no attribute 'begins'"):
+        kept.begins  # noqa: B018
+
+
 def test_criteria_that_need_points_are_refused_on_graphs() -> None:
     for criterion in ("ward", "centroid", "median"):
         with pytest.raises(ValueError, match="criteria single, complete, average, weighted"):

@@ -6,24 +6,23 @@ import logging
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, option, shown, unknown_name
+from ..errors import explain, shown, unknown_name
 from ..machine import check_memory
 from .edgefiles import read_edge_file
-from .graph import MISSING, Graph, are_sorted, in_rows, number_ends
+from .graph import MISSING, Graph, number_ends
 from .halves import upper_half
 from .misreadings import is_graph
 from .numbers import Names, check_unmasked, is_missing, is_sparse
 from .options import check_number
+from .ordering import DUPLICATES, in_order
 
 logger = logging.getLogger("reliac")
-
-#: What settles two different distances of one pair.
-DUPLICATES = {"error": None, "min": np.minimum, "max": np.maximum, "mean": np.add}
 
 #: Titles that are understood where columns are not named.
 ENDS, VALUES = ("a", "b"), {False: "distance", True: "similarity"}
@@ -71,10 +70,13 @@ def make_graph(
         p, q, value = p[~loops], q[~loops], value[~loops]
     check_size(n, len(p))
     p, q = np.ascontiguousarray(p, np.int32), np.ascontiguousarray(q, np.int32)  # half the memory
-    if not (p < q).all():
-        p, q = np.minimum(p, q), np.maximum(p, q)
-    p, q, value = _each_once(p, q, np.ascontiguousarray(value), n, duplicates, names)
-    return Graph(*in_rows(p, q, value, n), missing=missing, names=names)
+    put_in_order = partial(in_order, p, q, np.ascontiguousarray(value), n, duplicates, names)
+    own = isinstance(source, tuple) and all(a is b for a, b in zip(source, put_in_order.args, strict=False))
+    del p, q, value
+    graph = Graph(*put_in_order(), missing=missing, names=names)
+    if own:  # the user holds them as long as the tree may need them
+        graph.make_again_by(put_in_order)
+    return graph
 
 
 def check_missing(missing: Any) -> float | str:
@@ -358,32 +360,3 @@ def _number_labels(table: EdgeTable, objects: Any) -> tuple[NDArray[Any], NDArra
             )
     p, q = (np.array([number[label] for label in side], np.int64) for side in ends)
     return p, q, np.array([str(label) for label in listed], np.str_), len(listed)
-
-
-def _each_once(
-    p: NDArray[Any], q: NDArray[Any], value: NDArray[Any], n: int, duplicates: str, names: Names | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Sort edges, and settle pairs that are listed more than once."""
-    if are_sorted(p, q):
-        return p, q, value
-    order = np.argsort(p.astype(np.int64) * n + q, kind="stable")
-    p, q, value = p[order], q[order], value[order]
-    del order
-    first = np.r_[True, (p[1:] != p[:-1]) | (q[1:] != q[:-1])]
-    starts = np.flatnonzero(first)
-    if len(starts) < len(p):
-        reduction, differ = DUPLICATES[duplicates], np.flatnonzero(~first[1:] & (value[1:] != value[:-1]))
-        if reduction is None and len(differ):
-            i, j = int(p[differ[0]]), int(q[differ[0]])
-            pair = (i, j) if names is None else (str(names[i]), str(names[j]))
-            raise ValueError(
-                explain(
-                    f"The pair {pair} has the distances {value[differ[0]]} and {value[differ[0] + 1]}",
-                    "one distance for a pair",
-                    f"settle it with {option('duplicates', 'min')}, 'max' or 'mean'",
-                )
-            )
-        settled = (reduction or np.minimum).reduceat(value, starts)
-        value = settled / np.diff(np.append(starts, len(p))) if duplicates == "mean" else settled
-        p, q = p[starts], q[starts]
-    return p, q, value

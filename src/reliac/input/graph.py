@@ -11,7 +11,9 @@ What a pair without an edge means is said by ``missing``:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -46,6 +48,9 @@ EDGES_HASHED = 2**18
 #: Up to so many objects the plain engine may fill in the whole matrix. It adds M up and divides, and what comes out may
 #: be less than M by this share; a single edge between two clusters makes far more of a difference.
 ADDED_UP, ROUNDING = 10_000, 1e-13
+
+#: Edges as a graph keeps them: starts, ends and distances.
+EdgeRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
 
 #: The criteria whose distances follow from those of listed pairs alone.
 ON_GRAPHS = tuple(name for name, row in CRITERIA.items() if not row.geometric)
@@ -119,7 +124,8 @@ class Connected(Vectors):
 class Graph(Objects):
     """Listed pairs p < q and their distances, each once, sorted: the upper half of a CSR matrix.
 
-    Where the user's own arrays are like that already they are not copied.
+    Where the user's own arrays are like that already they are not copied; where they are in another order the copy can
+    be let go.
     """
 
     starts: NDArray[np.int64]  # (n + 1,): where the edges of each object to later ones begin
@@ -131,6 +137,7 @@ class Graph(Objects):
     # from p and seen from q.
     counts: NDArray[np.float64] | None = field(default=None, kw_only=True)
     pairs: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    _again: Callable[[], EdgeRows] | None = field(default=None, init=False, repr=False)
 
     may_end_in_forest: ClassVar[bool] = True
     called: ClassVar[str] = "a graph"
@@ -145,14 +152,33 @@ class Graph(Objects):
     @property
     def n_edges(self) -> int:
         """The number of listed pairs."""
-        return len(self.ends)
+        return int(self.starts[-1])
+
+    def make_again_by(self, put_in_order: Callable[[], EdgeRows]) -> None:
+        """Tell what makes the edges anew, where they are a sorted copy of arrays that are there anyway."""
+        object.__setattr__(self, "_again", put_in_order)
+
+    def let_go(self) -> None:
+        """Give back the memory of edges that can be made again; they are when somebody asks for them."""
+        if self._again is not None:
+            for name in ("ends", "distances"):
+                self.__dict__.pop(name, None)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Make edges again that were let go: Python asks here for what is not there."""
+            if name not in ("ends", "distances") or self._again is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            _, self.__dict__["ends"], self.__dict__["distances"] = self._again()
+            return self.__dict__[name]
 
     @property
     def number_type(self) -> str:
         """Empty: engines convert distances to float64 sums before compiled code reads them."""
         return ""
 
-    @property
+    @cached_property
     def largest(self) -> float:
         """The largest distance of an edge; 0 without edges."""
         return float(self.distances.max(initial=0.0))
@@ -343,9 +369,7 @@ def check_components(n_clusters: int, components: int, n: int, step: str) -> Non
         )
 
 
-def in_rows(
-    p: NDArray[Any], q: NDArray[Any], distance: NDArray[Any], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+def in_rows(p: NDArray[Any], q: NDArray[Any], distance: NDArray[Any], n: int) -> EdgeRows:
     """Return edges p < q, sorted by p and q, each once, as rows of a graph: starts, ends and distances. O(n + m)."""
     starts = np.zeros(n + 1, np.int64)
     for first in range(0, len(p), EDGES_AT_ONCE):
@@ -367,12 +391,3 @@ def number_ends(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray
     ends = np.concatenate((a.astype(np.int64, copy=False), b.astype(np.int64, copy=False)))
     every, numbers = np.unique(ends, return_inverse=True)
     return every, numbers[: len(a)], numbers[len(a) :]
-
-
-def are_sorted(p: NDArray[np.int32], q: NDArray[np.int32]) -> bool:
-    """Tell whether pairs are sorted, each once."""
-    for first in range(0, len(p), EDGES_AT_ONCE):
-        a, b = p[first : first + EDGES_AT_ONCE + 1], q[first : first + EDGES_AT_ONCE + 1]
-        if not ((a[1:] > a[:-1]) | ((a[1:] == a[:-1]) & (b[1:] > b[:-1]))).all():
-            return False
-    return True

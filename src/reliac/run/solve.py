@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -130,6 +129,7 @@ class Run:
         self.found: Found = {}  # by an earlier run, for the engine
         self.keep_lists = False  # whether the tree shall keep what searches find
         self.earlier_lists: EarlierLists | None = None  # of a run on other rows
+        self._fingerprint: str | None = None  # of the data, when it is known
         self.outlook = Outlook(problem.n_objects, problem.stop)
         self.told = 0.0  # when progress was told last, in seconds from the start
 
@@ -159,6 +159,7 @@ class Run:
 
     def whole_tree(self) -> ClusterTree:
         """Run to the end."""
+        self._hash_data()  # now: engines let go of data that can be made again
         try:
             self.run()
             return self.tree(self._lists() if self.keep_lists else None)
@@ -286,11 +287,13 @@ class Run:
 
     def tree(self, lists: Found | None = None) -> ClusterTree:
         """Return the tree of the levels so far."""
+        self._hash_data()
         return make_tree(self.problem, self.history, self.choice, self.objects, self._fingerprint, lists)
 
-    @cached_property
-    def _fingerprint(self) -> str:
-        return self.problem.objects.data_fingerprint()
+    def _hash_data(self) -> None:
+        """Hash the data, unless that was done."""
+        if self._fingerprint is None:
+            self._fingerprint = self.problem.objects.data_fingerprint()
 
 
 def make_tree(

@@ -22,9 +22,10 @@ from ..engines.sql.reading import Reading
 from ..engines.sql.statements import Form
 from ..errors import Interrupted, explain, known_name, need
 from ..files import check_target, path_of
-from ..input.edges import DUPLICATES, check_missing
+from ..input.edges import check_missing
 from ..input.graph import check_far, refuse_points
 from ..input.options import check_number, check_stop
+from ..input.ordering import DUPLICATES
 from ..input.overflow import check_sums
 from ..input.tables import Place, as_arrow, is_duckdb, is_parquet, is_path, is_spark, pick_columns
 from ..tree.clustertree import ClusterTree

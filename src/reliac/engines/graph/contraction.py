@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled.loading import compiled
+from ..compiled.loading import bare_inlined, compiled
 from ..compiled.sets import top
 from ..vectors.moments import Moments
+from .brief import store_brief
 from .rows import Room, Rows, add_row, begin_row, copy_entry
 from .steps import N_SEARCHED, Steps
 
@@ -23,6 +24,18 @@ FEWEST_SLOTS = 4096
 
 #: Entries as columns: those of rows, and those that are put aside.
 Entries = namedtuple("Entries", "other stored count pair")
+
+
+@bare_inlined
+def store_row(rows, room, slot_of, length, to, at):
+    """Write the row in ``room`` to places from ``at`` on, others by their new slots; return how many it takes."""
+    for e in range(length):
+        room.other[e] = slot_of[room.other[e]]
+    if rows.brief:
+        return store_brief(room, length, to, at)
+    for e in range(length):
+        copy_entry(rows, room, e, to, at + e)
+    return length
 
 
 @compiled
@@ -39,15 +52,13 @@ def lie_in_front(rows, alive, bound):
 
 
 @compiled
-def put_aside(rows, room, some, aside, start):
-    """Copy the rows of some clusters, brought up to date, one after the other."""
+def put_aside(rows, room, some, slot_of, aside, start):
+    """Copy the rows of some clusters, brought up to date, one after the other, others by their new slots."""
     at = 0
     for k in range(len(some)):
         begin_row(room)
         length = add_row(rows, room, some[k], 0, some[k])
-        for e in range(length):
-            copy_entry(rows, room, e, aside, at + e)
-        at += length
+        at += store_row(rows, room, slot_of, length, aside, at)
         start[k + 1] = at
 
 
@@ -62,15 +73,16 @@ def move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start):
         if in_front[k]:
             first, length = aside_start[put], aside_start[put + 1] - aside_start[put]
             for e in range(length):
-                copy_entry(rows, aside, first + e, rows, at + e)
+                if rows.brief:
+                    rows.other[2 * (at + e)] = aside.other[2 * (first + e)]
+                    rows.other[2 * (at + e) + 1] = aside.other[2 * (first + e) + 1]
+                else:
+                    copy_entry(rows, aside, first + e, rows, at + e)
             put += 1
         else:
             begin_row(room)
             length = add_row(rows, room, alive[k], 0, alive[k])
-            for e in range(length):
-                copy_entry(rows, room, e, rows, at + e)
-        for e in range(at, at + length):
-            rows.other[e] = slot_of[rows.other[e]]
+            length = store_row(rows, room, slot_of, length, rows, at)
         at += length
         start[k + 1] = at
     return at
@@ -118,6 +130,7 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
     searched = slot_of[steps.searched[: steps.counters[N_SEARCHED]]]
     steps.searched[: len(searched)], steps.counters[N_SEARCHED] = searched, len(searched)
     return rows._replace(
+        other=rows.stored.view(np.int32) if rows.brief else rows.other,  # of what is left of them
         start=start,
         following=np.full(len(alive), -1, np.int32),
         last=new.copy(),
@@ -144,10 +157,12 @@ def _write_rows(rows: Rows, room: Room, alive: NDArray[np.intp], slot_of: NDArra
 
     columns = rows.other, rows.stored, rows.count, rows.pair
     aside, aside_start = Entries(*map(as_long, columns)), np.zeros(int(in_front.sum()) + 1, np.int64)
-    put_aside(rows, room, alive[in_front], aside, aside_start)
+    if rows.brief:
+        aside = aside._replace(other=aside.stored.view(np.int32))
+    put_aside(rows, room, alive[in_front], slot_of, aside, aside_start)
     start = np.zeros(len(alive) + 1, np.int64)
     entries = move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start)
-    for array in columns:
+    for array in columns[rows.brief :]:  # then the first one has no memory of its own
         array.resize(min(entries, len(array)), refcheck=False)  # no kernel runs now, and nobody else has them
     return start
 

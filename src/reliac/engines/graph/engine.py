@@ -101,8 +101,21 @@ class GraphEngine:
         catch_up(self.rows, self.rooms[0], self.steps, slot_of[groups.parts], bounds)
 
     def _fill_rows(self) -> None:
-        """Copy the edges into the rows."""
-        graph, rows = _graph_of(self.problem), self.rows
+        """Copy the edges into the rows. Counts of 1 come last: then the memory of edges that were let go is free."""
+        graph, uncounted = _graph_of(self.problem), self.rows.brief or self.rows.reduction == SMALLEST
+        number = 0 if uncounted else len(self.rows.stored)
+        weight = np.empty(0) if (self.rows.weight == 1.0).all() else self.problem.weights
+        counted = graph.counts is not None or len(weight) > 0
+        if counted:
+            self.rows = self.rows._replace(count=np.empty(number, self.rows.count.dtype))
+        self._copy_edges(graph, weight)
+        graph.let_go()
+        if not counted:
+            self.rows = self.rows._replace(count=np.ones(number, self.rows.count.dtype))
+
+    def _copy_edges(self, graph: Graph, weight: NDArray[np.float64]) -> None:
+        """Copy the edges into the rows, but for counts that are all 1."""
+        rows = self.rows
         slot_of = np.empty(graph.n, np.int32)
         slot_of[rows.object_of] = np.arange(graph.n, dtype=np.int32)
         edges = Listed(
@@ -111,7 +124,7 @@ class GraphEngine:
             only_read(graph.distances),
             counts=np.empty(0) if graph.counts is None else graph.counts,
             pairs=np.empty((0, 2), np.int64) if graph.pairs is None else graph.pairs,
-            weight=np.empty(0) if (rows.weight == 1.0).all() else self.problem.weights,
+            weight=weight,
             slot_of=slot_of,
         )
         self._in_threads(lambda _, first, last: fill_share(edges, rows, first, last), graph.n)
@@ -191,11 +204,12 @@ def _make_rows(problem: Problem) -> Rows:
     np.cumsum(used, out=start[1:])
     joined = graph.counts is not None  # before: entries are sums over pairs of objects, and all weights count
     weighed = joined or (reduction == SUM and not row.equal_parts)
-    numbers, pairs = listed * entries, listed * (reduction == SMALLEST) * entries
+    brief = _is_brief(problem)
+    stored, pairs = np.empty(listed * entries), listed * (reduction == SMALLEST) * entries
     return Rows(
-        other=np.empty(entries, np.int32),
-        stored=np.empty(numbers),
-        count=np.empty(numbers - pairs, _count_type(problem)),
+        other=stored.view(np.int32) if brief else np.empty(entries, np.int32),
+        stored=stored,
+        count=np.empty(0, _count_type(problem)),  # for now
         pair=np.empty(pairs, np.int64),
         start=start,
         following=np.full(n, -1, np.int32),
@@ -215,6 +229,7 @@ def _make_rows(problem: Problem) -> Rows:
         ignore=graph.missing == "ignore",
         scaled=row.equal_parts,
         listed=listed,
+        brief=brief,
         limits=make_limits(problem.constraints, n),
     )
 
@@ -266,3 +281,10 @@ def _count_type(problem: Problem) -> np.dtype[Any]:
     parts = row.equal_parts and row.reduction is np.add
     whole = graph.counts is None and graph.n_edges <= np.iinfo(np.int32).max and not (weighed or parts)
     return np.dtype(np.int32 if whole else np.float64)
+
+
+def _is_brief(problem: Problem) -> bool:
+    """Tell whether an entry of one edge can do without a count and with a distance of four bytes."""
+    graph, row = _graph_of(problem), problem.criterion
+    compared = row.reduction is np.minimum or not isinstance(problem.objects, Graph)
+    return not compared and graph.distances.dtype == np.float32 and _count_type(problem) == np.int32

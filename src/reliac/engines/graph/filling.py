@@ -108,6 +108,9 @@ def fill_share(edges, rows, first, last):
 @bare_inlined
 def enter(edges, rows, k, side, i, j, other, at):
     """Write edge k, seen from object i, as an entry that leads to object j in slot ``other``."""
+    if rows.brief:
+        rows.other[2 * at], rows.other[2 * at + 1] = other, np.float32(edges.distances[k]).view(np.int32)
+        return
     rows.other[at] = other
     if not rows.listed:
         return
@@ -119,5 +122,3 @@ def enter(edges, rows, k, side, i, j, other, at):
     elif len(edges.weight):
         rows.count[at] = edges.weight[i] * edges.weight[j]
         rows.stored[at] *= rows.count[at]
-    else:
-        rows.count[at] = 1

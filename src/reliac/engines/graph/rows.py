@@ -23,13 +23,15 @@ from ..compiled.loading import bare_inlined
 from ..compiled.sets import top
 from ..compiled.spaces import pair_distance
 from ..compiled.step import may_join
+from .brief import add_brief, ask_for_leader, write_brief
 
 #: How entries of one cluster are put together.
 SMALLEST, LARGEST, SUM = range(3)
 
 #: ``other``, ``stored``, ``count`` (entries,); for the smallest distance also ``pair``, the two objects as i * n + j
-#: with i of this cluster. Segment i is ``start[i] : start[i + 1]``; ``following[i]`` is the next one of its cluster
-#: (-1: none), ``last[i]`` the last one. ``used`` (n,): entries of a cluster. ``leader`` (n,): what has become of a
+#: with i of this cluster. If ``brief`` an entry takes less: see ``brief.py``. Segment i is ``start[i] : start[i + 1]``;
+#: ``following[i]`` is the next one of its cluster (-1: none), ``last[i]`` the last one. ``used`` (n,): places that the
+#: entries of a cluster take, which is their number unless they are brief. ``leader`` (n,): what has become of a
 #: cluster. ``factor`` (n,), only if ``scaled``: what the numbers of a part are multiplied by at this level, else 1.
 #: ``far``: M, infinite where distances are only compared. ``listed``: distances follow from listed pairs; else from
 #: ``points``, the moments of clusters of vectors. ``limits``: which clusters may be joined, by their first objects.
@@ -37,7 +39,7 @@ SMALLEST, LARGEST, SUM = range(3)
 Rows = namedtuple(
     "Rows",
     "other stored count pair start following last used leader object_of factor weight best nearest tied looked "
-    "points reduction far ignore scaled listed limits",
+    "points reduction far ignore scaled listed brief limits",
 )
 
 #: Places are numbered in four bytes.
@@ -148,15 +150,20 @@ def ask_ahead(rows, clusters, k):
         first = rows.start[clusters[k + AHEAD]]
         last = first + min(MOST_ASKED, np.int64(rows.used[clusters[k + AHEAD]]))
         for e in range(first, last, 2 * AT_ONCE):
-            fetch(rows.other, e)
+            if not rows.brief:
+                fetch(rows.other, e)
+                if rows.listed:
+                    fetch(rows.count, e)
             if rows.listed:
-                fetch(rows.count, e)
                 fetch(rows.stored, e)
                 fetch(rows.stored, e + AT_ONCE)
     if k + SOON < len(clusters):
         first = rows.start[clusters[k + SOON]]
         last = first + min(MOST_ASKED, np.int64(rows.used[clusters[k + SOON]]))
         for e in range(first, min(last, rows.start[clusters[k + SOON] + 1])):
+            if rows.brief:
+                ask_for_leader(rows, e)
+                continue
             fetch(rows.leader, np.int64(rows.other[e]))
             fetch(rows.weight, np.int64(rows.other[e]))
 
@@ -178,6 +185,8 @@ def add_row(rows, room, p, length, c):
     left, segment, base = np.int64(rows.used[p]), p, room.base[0]
     scale = rows.factor[p] if rows.scaled else 1.0
     plain = rows.listed and rows.reduction == SUM and not rows.scaled
+    if rows.brief:
+        length, left = add_brief(rows, room, p, length, c, plain), np.int64(0)
     while left > 0:
         begin = rows.start[segment]
         end = min(begin + left, rows.start[segment + 1])
@@ -206,6 +215,9 @@ def copy_entry(rows, given, e, to, at):
 @bare_inlined
 def write_row(rows, room, c, length):
     """Write the row in ``room`` back to the segments of cluster c; segments that stay empty are forgotten."""
+    if rows.brief:
+        write_brief(rows, room, c, length)
+        return
     rows.used[c] = length
     e, segment = 0, c
     while True:
