@@ -276,6 +276,7 @@ def cluster_edges(
     Returns
     -------
     ClusterTree, or a TreeTable where the edges are in a database and a tree would not fit into memory.
+        A tree may refer to the arrays of ``source``: do not change them in place before :meth:`ClusterTree.develop`.
 
     Examples
     --------
