@@ -60,15 +60,15 @@ class VectorsEngine(ListEngine):
         self.radius_before = np.empty(0)
         self.record: Record | None = None  # where lists are kept for a run on other rows
         self.helper: Helper | None = None  # lists of such a run
+        weights, (low, high) = problem.weights, RANGE_OF_WEIGHTS
+        in_range = not problem.criterion.by_size or bool(weights.min() >= low and weights.sum() <= high)
+        self.kinds = (np.float32, np.float64) if in_range else (np.float64,)  # of products, the quickest first
         self._make_space()
 
     def _make_space(self) -> None:
         """Make every object a cluster of its own."""
         rows = rows_of(self.problem.objects)
         self.space = make_moments(self.problem, rows.toarray() if is_sparse(rows) else rows)
-        weights, (low, high) = self.problem.weights, RANGE_OF_WEIGHTS
-        in_range = not self.space.by_size or bool(weights.min() >= low and weights.sum() <= high)
-        self.kinds = (np.float32, np.float64) if in_range else (np.float64,)  # of products, the quickest first
         self._choose_unit()
 
     def _choose_unit(self) -> None:
