@@ -42,6 +42,44 @@ def test_after_an_error_pieces_that_have_not_begun_are_left():
     assert begun == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_of_several_errors_that_of_the_first_piece_is_raised(threads):
+    everybody = threading.Barrier(threads)
+
+    def work(piece):
+        if piece == 0:
+            return
+        if threads > 1:
+            everybody.wait(10)  # pieces 1 to 3 fail at the same time
+        raise ValueError(f"piece {piece}")
+
+    with ThreadPoolExecutor(threads) as pool, pytest.raises(ValueError, match="piece 1"):
+        deal_out(pool, work, range(100), threads)
+
+
+def test_after_ctrl_c_while_work_is_handed_over_pieces_that_have_not_begun_are_left(monkeypatch):
+    begun, interrupted = [], threading.Event()
+
+    def work(piece):
+        begun.append(piece)
+        interrupted.wait(10)
+
+    with ThreadPoolExecutor(2) as pool:
+        submit, tasks = pool.submit, []
+
+        def interrupting(function):
+            if tasks:
+                raise KeyboardInterrupt
+            tasks.append(submit(function))
+            return tasks[0]
+
+        monkeypatch.setattr(pool, "submit", interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            deal_out(pool, work, range(100), 2)
+        interrupted.set()
+    assert begun in ([], [0])
+
+
 def test_after_ctrl_c_while_it_waits_pieces_that_have_not_begun_are_left(monkeypatch):
     begun, interrupted = [], threading.Event()
 

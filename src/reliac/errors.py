@@ -41,6 +41,15 @@ def amount(size: float) -> str:
     return f"{size / 2**30:.1f} GiB" if size >= 2**27 else f"{size / 2**20:.1f} MiB"
 
 
+def other_values(holds: str) -> str:
+    """Tell that data has changed since a tree was made from it; ``holds``: what it is that holds other values."""
+    return explain(
+        f"{holds} other values than when the tree was made",
+        "the data that the tree was made from, unchanged",
+        "pass that data as X, or make the tree again with reliac.cluster",
+    )
+
+
 def unknown_name(kind: str, given: object, names: Iterable[str]) -> Message:
     """Say that ``given`` is no known ``kind``, and offer the nearest names."""
     known = list(names)

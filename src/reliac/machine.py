@@ -57,31 +57,33 @@ def deal_out(
     an error, or Ctrl-C here, pieces that have not begun are left.
     """
     results: dict[int, Result] = {}
+    errors: dict[int, BaseException] = {}
     waiting, taking = iter(range(len(pieces))), Lock()
 
     def take() -> int | None:
         with taking:
             return next(waiting, None)
 
-    def work() -> None:
-        try:
-            while (k := take()) is not None:
-                results[k] = function(pieces[k])
-        except BaseException:
-            leave_the_rest()
-            raise
-
     def leave_the_rest() -> None:
         with taking:
             deque(waiting, 0)
 
-    tasks = [pool.submit(work) for _ in range(min(threads, len(pieces)))]
+    def work() -> None:
+        while (k := take()) is not None:
+            try:
+                results[k] = function(pieces[k])
+            except BaseException as error:
+                errors[k] = error
+                leave_the_rest()
+
     try:
-        for task in tasks:
+        for task in [pool.submit(work) for _ in range(min(threads, len(pieces)))]:
             task.result()
     except BaseException:
         leave_the_rest()
         raise
+    if errors:  # of several that of the first piece, as if there were one thread
+        raise errors.pop(min(errors))
     return [results[k] for k in range(len(pieces))]
 
 

@@ -70,10 +70,11 @@ def test_estimates_follow_what_a_run_takes_for_few_objects_and_for_many(engine, 
     assert LEAST * peak - ANY_CALL <= estimate <= MOST * peak + ANY_CALL
 
 
-@pytest.mark.parametrize("criterion", ["single", "average"])
+@pytest.mark.parametrize(("criterion", "kind"), [("single", float), ("average", float), ("average", np.float32)])
 @pytest.mark.parametrize(("n", "m"), [(27, 60), (300, 2000), (5000, 40_000), (5000, 200_000), (50_000, 200_000)])
-def test_estimates_follow_what_a_run_on_a_graph_takes(n, m, criterion):
-    graph = make_graph(random_edges(n, m, 10**6, 0), objects=range(n))
+def test_estimates_follow_what_a_run_on_a_graph_takes(n, m, criterion, kind):
+    a, b, distance = random_edges(n, m, 10**6, 0)
+    graph = make_graph((a, b, np.asarray(distance, kind)), objects=range(n))
     problem = make_problem(graph, criterion, metric="precomputed")
     estimate, peak = get_engine("graph").memory(problem), taken("graph", problem)
     assert LEAST * peak - ANY_CALL <= estimate <= MOST * peak + ANY_CALL

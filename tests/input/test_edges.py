@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import logging
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -340,6 +341,29 @@ def test_edges_in_any_order_are_let_go_when_they_are_in_rows_and_made_again_when
         tree.develop()
     with pytest.raises(AttributeError, match="no attribute 'begins'"):
         kept.begins  # noqa: B018
+
+
+def test_arrays_that_have_changed_since_are_refused_by_whoever_needs_the_edges_again() -> None:
+    ring = np.arange(60, dtype=np.int32)
+    for change in ("distances", "pairs"):
+        given = np.roll(ring, 1).copy(), ring.copy(), np.sin(ring) + 2.0
+        tree = reliac.cluster_edges(given, "average", missing=9.0, max_level=2, engine="graph", duplicates="min")
+        if change == "distances":
+            given[2][:] = given[2][::-1].copy()
+        else:
+            given[0][:], given[1][:] = 0, 1  # one pair is left
+        with pytest.raises(ValueError, match="The arrays of edges hold other values"):
+            tree.subtree(0)
+
+
+def test_of_edges_in_order_only_what_a_graph_consists_of_is_kept() -> None:
+    p, q, distance = np.arange(59, dtype=np.int32), np.arange(1, 60, dtype=np.int32), np.arange(1.0, 60.0)
+    tree = reliac.cluster_edges((p, q, distance), "average", missing=99.0)
+    first = weakref.ref(p)
+    del p
+    assert first() is None
+    kept: Any = tree.problem
+    assert kept.objects.n_edges == 59
 
 
 def test_criteria_that_need_points_are_refused_on_graphs() -> None:

@@ -74,7 +74,7 @@ def make_graph(
     own = isinstance(source, tuple) and all(a is b for a, b in zip(source, put_in_order.args, strict=False))
     del p, q, value
     graph = Graph(*put_in_order(), missing=missing, names=names)
-    if own:  # the user holds them as long as the tree may need them
+    if own and graph.ends is not put_in_order.args[1]:  # the tree keeps the user's arrays instead of a sorted copy
         graph.make_again_by(put_in_order)
     return graph
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithm.criteria import CRITERIA, Criterion
-from ..errors import explain, option
+from ..errors import explain, option, other_values
 from .fingerprints import exact_fingerprint
 from .metrics import MetricLike
 from .numbers import Names
@@ -155,7 +155,8 @@ class Graph(Objects):
         return int(self.starts[-1])
 
     def make_again_by(self, put_in_order: Callable[[], EdgeRows]) -> None:
-        """Tell what makes the edges anew, where they are a sorted copy of arrays that are there anyway."""
+        """Tell what makes the edges anew, where they are a sorted copy of the user's arrays."""
+        self.__dict__["_hash"] = self.data_fingerprint()
         object.__setattr__(self, "_again", put_in_order)
 
     def let_go(self) -> None:
@@ -167,11 +168,14 @@ class Graph(Objects):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Make edges again that were let go: Python asks here for what is not there."""
+            """Make edges again that were let go, since Python asks here for what is not there; refuse other edges."""
             if name not in ("ends", "distances") or self._again is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            _, self.__dict__["ends"], self.__dict__["distances"] = self._again()
-            return self.__dict__[name]
+            again = replace(self, **dict(zip(("starts", "ends", "distances"), self._again(), strict=True)))
+            if again.n_edges != self.n_edges or again.data_fingerprint() != self.__dict__["_hash"]:
+                raise ValueError(other_values("The arrays of edges hold"))
+            self.__dict__["ends"], self.__dict__["distances"] = again.ends, again.distances
+            return getattr(again, name)
 
     @property
     def number_type(self) -> str:

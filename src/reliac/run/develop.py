@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engines.choice import choose
-from ..errors import explain, option
+from ..errors import explain, option, other_values
 from ..input.constraints import make_constraints
 from ..input.edges import make_graph
 from ..input.graph import Graph
@@ -119,13 +119,7 @@ def problem_of(
             )
         )
     if tree.fingerprint and problem.objects.data_fingerprint() != tree.fingerprint:
-        raise ValueError(
-            explain(
-                "X holds other values than when the tree was made",
-                "the data that the tree was made from, unchanged",
-                "pass that data as X, or make the tree again with reliac.cluster",
-            )
-        )
+        raise ValueError(other_values("X holds"))
     return problem if tree.names is None else replace(problem, objects=replace(problem.objects, names=tree.names))
 
 

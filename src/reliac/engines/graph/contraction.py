@@ -73,7 +73,7 @@ def move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start):
         if in_front[k]:
             first, length = aside_start[put], aside_start[put + 1] - aside_start[put]
             for e in range(length):
-                if rows.brief:
+                if rows.brief:  # a place is copied bit by bit: it may hold two whole numbers, or one sum
                     rows.other[2 * (at + e)] = aside.other[2 * (first + e)]
                     rows.other[2 * (at + e) + 1] = aside.other[2 * (first + e) + 1]
                 else:
@@ -162,7 +162,7 @@ def _write_rows(rows: Rows, room: Room, alive: NDArray[np.intp], slot_of: NDArra
     put_aside(rows, room, alive[in_front], slot_of, aside, aside_start)
     start = np.zeros(len(alive) + 1, np.int64)
     entries = move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start)
-    for array in columns[rows.brief :]:  # then the first one has no memory of its own
+    for array in columns[1:] if rows.brief else columns:  # if brief, ``other`` is a view of ``stored``
         array.resize(min(entries, len(array)), refcheck=False)  # no kernel runs now, and nobody else has them
     return start
 

@@ -82,9 +82,10 @@ class GraphEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Both directions of every edge, 16 to 20 bytes each, beside the graph; contracted rows; what objects need."""
+        """Both directions of every edge, 8 to 20 bytes each, beside the graph; contracted rows; what objects need."""
         width = rows_of(problem.objects).shape[1] if isinstance(problem.objects, Connected) else 0
-        return 75 * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
+        bytes_an_edge = 45 if _is_brief(problem) else 75
+        return bytes_an_edge * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
 
     @property
     def n_clusters(self) -> int:

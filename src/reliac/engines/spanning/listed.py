@@ -41,7 +41,8 @@ def limits_of_rounds(graph: Graph) -> NDArray[Any]:
     sample = np.sort(graph.distances[:: max(1, graph.n_edges // SAMPLE)])
     rounds = int(np.log(graph.n_edges / (AT_FIRST * graph.n)) / np.log(GROWTH)) + 1
     shares = AT_FIRST * GROWTH ** np.arange(rounds) * graph.n / graph.n_edges
-    return np.append(sample[(shares * (len(sample) - 1)).astype(np.intp)], sample.dtype.type(np.inf))
+    limits = np.unique(sample[(shares * (len(sample) - 1)).astype(np.intp)])  # under ties some are the same
+    return np.append(limits, sample.dtype.type(np.inf))
 
 
 @compiled

@@ -38,8 +38,8 @@ WORTH_A_THREAD = 2000
 MOST_ROWS, FEWEST_ROWS = 1024, 16
 
 
-#: Where distances go by size: weights in this range, and their sum, may be multiplied in float32.
-RANGE_OF_WEIGHTS = 1e-15, 1e15
+#: Where distances go by size, weights are multiplied in float32 if all together are at most so many times the smallest.
+RANGE_OF_WEIGHTS = 1e15
 
 
 class VectorsEngine(ListEngine):
@@ -60,8 +60,11 @@ class VectorsEngine(ListEngine):
         self.radius_before = np.empty(0)
         self.record: Record | None = None  # where lists are kept for a run on other rows
         self.helper: Helper | None = None  # lists of such a run
-        weights, (low, high) = problem.weights, RANGE_OF_WEIGHTS
-        in_range = not problem.criterion.by_size or bool(weights.min() >= low and weights.sum() <= high)
+        # Products by size take weights in a unit that makes the smallest about 1: else they could be so small that
+        # float32 rounds lower bounds up. A power of two, which changes no bit.
+        least = float(problem.weights.min()) if problem.criterion.by_size else 1.0
+        self.weight_unit = 2.0 ** np.floor(np.log2(least))
+        in_range = not problem.criterion.by_size or problem.weights.sum() <= RANGE_OF_WEIGHTS * least
         self.kinds = (np.float32, np.float64) if in_range else (np.float64,)  # of products, the quickest first
         self._make_space()
 
@@ -259,8 +262,8 @@ class VectorsEngine(ListEngine):
             own = np.full(len(slots), -1)
         offset, left = rows[:, d].copy(), rows * kind(-2)
         left[:, d] = 1
-        weight, one = space.weight[slots].astype(kind), kind(self.weights[0])
-        scale = space.scale * self.unit**2 * (1 - 16 * float(np.finfo(kind).eps))
+        weight, one = (space.weight[slots] / self.weight_unit).astype(kind), kind(self.weights[0])
+        scale = space.scale * self.unit**2 * self.weight_unit * (1 - 16 * float(np.finfo(kind).eps))
         by_size = space.by_size and (push or not self.equal_weights)  # equal weights do not change the order
         share = weight * one / (weight + one) if space.by_size and not by_size else np.ones(1, kind)
         limit = np.full(len(slots), np.inf) if within is None else within / (scale * share)
@@ -367,7 +370,7 @@ class VectorsEngine(ListEngine):
                 self.cell_order = self.columns
             self.position = np.full(self.problem.n_objects, -1, np.int64)
             self.position[self.columns] = np.arange(len(self.columns))
-            self.weights = self.space.weight[self.columns]
+            self.weights = self.space.weight[self.columns] / self.weight_unit
             useful = in_order or (self.tiles is not None and self.tiles.worth_it)
             useful = useful and len(self.columns) >= WORTH_SKIPPING
             self.tiles = Tiles(self.means, self.weights, GONE) if useful else None
@@ -379,7 +382,7 @@ class VectorsEngine(ListEngine):
             self.means[self.position[changed[gone]], -1] = GONE
             kept = changed[~gone]
             self.means[self.position[kept]] = self._means(kept, np.float32)
-            self.weights[self.position[kept]] = self.space.weight[kept]
+            self.weights[self.position[kept]] = self.space.weight[kept] / self.weight_unit
             if self.tiles is not None:
                 self.tiles.moved(self.position[kept])
         self.equal_weights = bool((self.weights == self.weights[0]).all())
