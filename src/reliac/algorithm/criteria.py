@@ -223,11 +223,12 @@ def join_pair_weights(
 
     ``alike``: with equal parts, all weights are known to be 1.
     """
+    room = 1 << len(one).bit_length()
     if not criterion.equal_parts:
-        return np.ones((len(one), 2)), one + other
+        return _same_factors(1.0, room)[: len(one)], one + other
     if alike:
         factor, weight = _two_alike()
-        return np.full((len(one), 2), factor), np.full(len(one), weight)
+        return _same_factors(factor, room)[: len(one)], _same_factors(weight, room)[: len(one), 0]
     weights = np.column_stack((one, other)).ravel()
     factors, joint = join_weights(criterion, weights, np.arange(0, len(weights), 2))
     return factors.reshape(-1, 2), joint
@@ -238,6 +239,14 @@ def _two_alike() -> tuple[float, float]:
     """Give the factor of each, and the joint weight, of two parts that weigh 1."""
     factors, joint = equal_shares(np.ones(2))
     return float(factors[0]), joint
+
+
+@cache
+def _same_factors(factor: float, room: int) -> NDArray[np.float64]:
+    """Give factors that are all the same; kept, since small problems ask for a few of them at every level."""
+    factors = np.full((room, 2), factor)
+    factors.flags.writeable = False
+    return factors
 
 
 def equal_shares(weights: Floats) -> tuple[NDArray[np.float64], float]:

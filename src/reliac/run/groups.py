@@ -31,7 +31,7 @@ from .solve import Run, make_tree
 SIDE_BY_SIDE = 200
 
 #: Tables side by side hold about so many numbers: they fit into the cache, and into every list of ties.
-AT_ONCE = 3 * 2**15
+AT_ONCE = 2**16
 
 #: So many pieces of work are dealt out to each thread, before it is told how far they are.
 AT_A_TIME = 8

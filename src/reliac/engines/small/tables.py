@@ -24,6 +24,9 @@ from ...algorithm.links import Groups, Indices, Links, reliable_links
 #: Rows are searched in blocks of about this many numbers, which fit into the cache.
 BLOCK = 2**15
 
+#: Many tables are turned into distances so many numbers at a time: all that is computed on the way stays in the cache.
+TABLES_BLOCK = 2**13
+
 #: Tables with up to so many rows are searched anew at every level: less work than to find out what is stale.
 FEW_ROWS = 200
 
@@ -93,11 +96,20 @@ class Tables:
         """Distances inside all tables, (k m, m); those of empty places are infinite."""
         if not self.sums:
             return self.rows
-        spread, weight = self.diagonal, self.weight.reshape(self.k, self.m)
-        sides = spread[:, :, None], spread[:, None], weight[:, :, None], weight[:, None]
-        distances = link_distance(self.criterion, self.stored, *sides)
+        if self.k == 1:
+            distances = self._of_tables(slice(1))
+        else:
+            distances, at_once = np.empty(self.stored.shape), max(1, TABLES_BLOCK // self.m**2)
+            for some in (slice(start, start + at_once) for start in range(0, self.k, at_once)):
+                distances[some] = self._of_tables(some)
         distances.reshape(self.k, -1)[:, :: self.m + 1] = np.inf
         return distances.reshape(self.rows.shape)
+
+    def _of_tables(self, some: slice) -> Floats:
+        """Distances inside some of the tables, (tables, m, m); from a place to itself they mean nothing."""
+        spread, weight = self.diagonal[some], self.weight.reshape(self.k, self.m)[some]
+        sides = spread[:, :, None], spread[:, None], weight[:, :, None], weight[:, None]
+        return link_distance(self.criterion, self.stored[some], *sides)
 
     def _search_all(self) -> Links | None:
         """Look at all rows. Return all links of tied rows, None if no row is tied."""
