@@ -254,8 +254,8 @@ def test_a_change_of_a_formula_in_another_file_is_compiled_anew(tmp_path):
     assert run_python(code, **env)[0] == "[9.0, 9.0, 25.0] 1\n"
     criteria = package / "algorithm" / "criteria.py"
     text = criteria.read_text()
-    assert text.count("return stored / product") == 1
-    criteria.write_text(text.replace("return stored / product", "return 2.0 * stored / product"))
+    assert text.count("return stored / (") == 1
+    criteria.write_text(text.replace("return stored / (", "return 2.0 * stored / ("))
     assert run_python(code, **env)[0] == "[18.0, 18.0, 50.0] 0\n"
 
 
