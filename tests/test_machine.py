@@ -42,6 +42,16 @@ def test_after_an_error_pieces_that_have_not_begun_are_left():
     assert begun == [0, 1, 2, 3]
 
 
+def noting(begun, interrupted):
+    """Return work that notes its piece and goes on when the main thread was interrupted."""
+
+    def work(piece):
+        begun.append(piece)
+        interrupted.wait(10)
+
+    return work
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_of_several_errors_that_of_the_first_piece_is_raised(threads):
     everybody = threading.Barrier(threads)
@@ -59,10 +69,7 @@ def test_of_several_errors_that_of_the_first_piece_is_raised(threads):
 
 def test_after_ctrl_c_while_work_is_handed_over_pieces_that_have_not_begun_are_left(monkeypatch):
     begun, interrupted = [], threading.Event()
-
-    def work(piece):
-        begun.append(piece)
-        interrupted.wait(10)
+    work = noting(begun, interrupted)
 
     with ThreadPoolExecutor(2) as pool:
         submit, tasks = pool.submit, []
@@ -82,10 +89,7 @@ def test_after_ctrl_c_while_work_is_handed_over_pieces_that_have_not_begun_are_l
 
 def test_after_ctrl_c_while_it_waits_pieces_that_have_not_begun_are_left(monkeypatch):
     begun, interrupted = [], threading.Event()
-
-    def work(piece):
-        begun.append(piece)
-        interrupted.wait(10)
+    work = noting(begun, interrupted)
 
     with ThreadPoolExecutor(1) as pool:
         submit = pool.submit
