@@ -14,6 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -135,8 +136,7 @@ def memory(edges: Edges, n: int) -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "edges.npz"
         np.savez(path, a=edges[0], b=edges[1], d=edges[2])
-        runs = [(criterion, form) for criterion in ("average", "single") for form in FORMS]
-        for criterion, form in [*runs, ("complete", FORMS[0]), ("weighted", FORMS[0])]:
+        for criterion, form in product(("average", "single", "complete", "weighted"), FORMS):
             command = [sys.executable, __file__, "--peak", str(path), criterion, str(n), form]
             printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             size, most = (int(number) for number in printed.split())

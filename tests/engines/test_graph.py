@@ -143,6 +143,42 @@ def test_any_graph_has_the_tree_of_its_completed_matrix(
     assert same(run(n, edges, criterion, **options), run(n, edges, criterion, engine="literal", **options))
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_counts_of_a_deep_tree_keep_every_bit(size: str, alpha: float) -> None:
+    """One object after the other joins a growing cluster, so its share is halved 40 times; every third pair misses."""
+    n = 42
+    p, q = np.triu_indices(n, 1)
+    listed = (p + q) % 3 > 0
+    listed[q == p + 1] = True
+    edges = p[listed], q[listed], (q[listed] + 1.0)
+    options = {"missing": 1000.0, "alpha": alpha}
+    assert same(run(n, edges, "weighted", **options), run(n, edges, "weighted", engine="literal", **options))
+
+
+def test_any_count_is_kept_exactly() -> None:
+    """Whole ones, those that float32 holds, and all others: only these need memory beyond four bytes."""
+    problem = make_problem(make_graph(random_edges(30, 200, 50, 1)), "weighted", metric="precomputed")
+    made = graph_engine.GraphEngine(problem).rows
+    short = [0.0, 1.0, 2.0**31 - 2, 0.5, 2.0**-100, 3.0 * 2.0**-20, 2.0**31, 2.0**40]
+    long = [1 / 3, 1.0 + 2.0**-40, 2.0**53 - 1, 2.0**31 + 1.0, 1e-300, 5e-324]
+    made.long_count[:] = np.nan
+    for k, count in enumerate(short + long):
+        rows.put_count.py_func(made, k, count)
+        assert rows.count_at.py_func(made, k) == count
+    assert np.isnan(made.long_count[: len(short)]).all()
+    assert np.array_equal(made.long_count[len(short) : len(short) + len(long)], long)
+
+
+def test_complete_forgets_clusters_that_can_never_join() -> None:
+    """A star: after its first join no pair of clusters has all its edges, and no entry is left."""
+    n = 20
+    edges = np.zeros(n - 1, np.int64), np.arange(1, n), np.arange(1.0, n)
+    problem = make_problem(make_graph(edges), "complete", metric="precomputed")
+    engine = graph_engine.GraphEngine(problem)
+    assert sum(len(batch.level) for batch in engine.levels(0)) == 1
+    assert engine.rows.used[0] == 0
+
+
 @pytest.mark.parametrize("criterion", ["complete", "average"])
 @pytest.mark.parametrize("name", [*GRAPHS, "floats"])
 def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_numbers(

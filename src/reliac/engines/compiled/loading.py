@@ -42,7 +42,7 @@ PLAIN = os.environ.get("RELIAC_PLAIN_NUMBA", "0") not in ("", "0")
 FEW = 24
 
 #: Seconds that an engine takes to compile, measured on two cores of a server in a new environment; others take A_FEW.
-SECONDS = {"vectors": 13, "spatial": 14, "spanning": 17, "matrix": 15, "disk": 15, "dense": 17, "gpu": 10}
+SECONDS = {"vectors": 13, "spatial": 14, "spanning": 17, "matrix": 15, "disk": 15, "dense": 17, "graph": 21, "gpu": 10}
 A_FEW = "5 to 20"
 
 #: Thresholds of Python's search for garbage while something is compiled.

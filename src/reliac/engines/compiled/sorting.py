@@ -60,11 +60,12 @@ def sort_entries(node, distance, first, count):
 def sorted_order(major, minor):
     """Return the order by ``major``, then by ``minor``: a merge sort from the bottom up.
 
-    Values move along with their places, so that every pass reads and writes in order.
+    Values move along with their places, so that every pass reads and writes in order. Places take four bytes, since
+    this is done at moments when memory is short: there are fewer than 2^31 numbers.
     """
     n = len(major)
-    order, value, width = np.empty(n, np.int64), np.empty(n, major.dtype), 1
-    next_order, next_value = np.empty(n, np.int64), np.empty(n, major.dtype)
+    order, value, width = np.empty(n, np.int32), np.empty(n, major.dtype), 1
+    next_order, next_value = np.empty(n, np.int32), np.empty(n, major.dtype)
     for k in range(n):
         order[k], value[k] = k, major[k]
     while width < n:
@@ -98,10 +99,7 @@ def counted_order(order, number, limit):
 
 @inside
 def order_of_numbers(major, minor):
-    """Return the order of whole numbers from 0 on by ``major``, then by ``minor``: counted where they lie densely.
-
-    Places take four bytes, since this is done at moments when memory is short: there are fewer than 2^31 numbers.
-    """
+    """Return the order of whole numbers from 0 on by ``major``, then by ``minor``: counted where they lie densely."""
     n, order, most, least = len(major), np.empty(len(major), np.int32), np.int64(0), np.int64(0)
     for k in range(n):
         order[k], most, least = k, max(most, major[k] + 1), max(least, minor[k] + 1)
@@ -110,10 +108,7 @@ def order_of_numbers(major, minor):
     values, keys = np.empty(n), np.empty(n, np.int64)  # the types of other sorts, which are compiled anyhow
     for k in range(n):
         values[k], keys[k] = major[k], minor[k]
-    sorted_by_both = sorted_order(values, keys)
-    for k in range(n):
-        order[k] = sorted_by_both[k]
-    return order
+    return sorted_order(values, keys)
 
 
 @bare_inside

@@ -87,7 +87,7 @@ def within(distance, most):
 @inside
 def joining_links(links, leader):
     """Return which of sorted links still join two clusters when taken one after the other (Kruskal's rule)."""
-    which, count = np.empty(len(links.p), np.int64), 0
+    which, count = np.empty(len(links.p), np.int32), 0
     for k in range(len(links.p)):
         leader[links.p[k]], leader[links.q[k]] = links.p[k], links.q[k]
     for k in range(len(links.p)):
@@ -115,7 +115,7 @@ def allowed_links(links, object_of, limits):
 
     What is kept is joined in ``limits`` at once; the twin is in :mod:`reliac.algorithm.limits`.
     """
-    which, count = np.empty(len(links.p), np.int64), 0
+    which, count = np.empty(len(links.p), np.int32), 0
     for k in range(len(links.p)):
         if allows(limits, object_of[links.p[k]], object_of[links.q[k]]):
             which[count] = k

@@ -12,7 +12,7 @@ from ..compiled.loading import bare_inlined, compiled
 from ..compiled.sets import top
 from ..vectors.moments import Moments
 from .brief import store_brief
-from .rows import Room, Rows, add_row, begin_row, copy_entry
+from .rows import SMALLEST, Room, Rows, add_row, begin_row, put_entry
 from .steps import N_SEARCHED, Steps
 
 #: A graph is contracted when clusters have become fewer than this share of its slots ...
@@ -23,7 +23,7 @@ FEWEST_SLOTS = 4096
 
 
 #: Entries as columns: those of rows, and those that are put aside.
-Entries = namedtuple("Entries", "other stored count pair")
+Entries = namedtuple("Entries", "other stored count long_count pair")
 
 
 @bare_inlined
@@ -34,20 +34,38 @@ def store_row(rows, room, slot_of, length, to, at):
     if rows.brief:
         return store_brief(room, length, to, at)
     for e in range(length):
-        copy_entry(rows, room, e, to, at + e)
+        put_entry(rows, room, e, to, at + e)
     return length
 
 
+@bare_inlined
+def fetch_entry(rows, aside, e, k):
+    """Copy an entry that was put aside to place k. If brief, bit by bit: it may be two whole numbers, or one sum."""
+    if rows.brief:
+        rows.other[2 * k], rows.other[2 * k + 1] = aside.other[2 * e], aside.other[2 * e + 1]
+        return
+    rows.other[k] = aside.other[e]
+    if rows.listed:
+        rows.stored[k] = aside.stored[e]
+        if rows.reduction == SMALLEST:
+            rows.pair[k] = aside.pair[e]
+        else:
+            rows.count[k] = aside.count[e]
+            if len(rows.long_count):
+                rows.long_count[k] = aside.long_count[e]
+
+
 @compiled
-def lie_in_front(rows, alive, bound):
-    """Tell of clusters whether some of their entries lie before place ``bound``."""
-    in_front = np.zeros(len(alive), np.bool_)
+def lie_in_front(rows, alive):
+    """Tell of clusters whether some of their entries lie where rows are written that come before theirs."""
+    in_front, before = np.zeros(len(alive), np.bool_), 0
     for k in range(len(alive)):
         left, segment = np.int64(rows.used[alive[k]]), alive[k]
         while left > 0:
-            in_front[k] |= rows.start[segment] < bound
+            in_front[k] |= rows.start[segment] < before
             left -= rows.start[segment + 1] - rows.start[segment]
             segment = np.int64(rows.following[segment])
+        before += np.int64(rows.used[alive[k]])
     return in_front
 
 
@@ -57,7 +75,7 @@ def put_aside(rows, room, some, slot_of, aside, start):
     at = 0
     for k in range(len(some)):
         begin_row(room)
-        length = add_row(rows, room, some[k], 0, some[k])
+        length = add_row(rows, room, some[k], np.int64(0), some[k])
         at += store_row(rows, room, slot_of, length, aside, at)
         start[k + 1] = at
 
@@ -66,22 +84,18 @@ def put_aside(rows, room, some, slot_of, aside, start):
 def move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start):
     """Write the rows of the clusters ``alive`` to the front, one after the other, others by their new slots.
 
-    They are brought up to date, or were when they were put aside: those that lie where others are written.
+    They are brought up to date, or were when they were put aside: those that lie where earlier ones are written.
     """
     at, put = 0, 0
     for k in range(len(alive)):
         if in_front[k]:
             first, length = aside_start[put], aside_start[put + 1] - aside_start[put]
             for e in range(length):
-                if rows.brief:  # a place is copied bit by bit: it may hold two whole numbers, or one sum
-                    rows.other[2 * (at + e)] = aside.other[2 * (first + e)]
-                    rows.other[2 * (at + e) + 1] = aside.other[2 * (first + e) + 1]
-                else:
-                    copy_entry(rows, aside, first + e, rows, at + e)
+                fetch_entry(rows, aside, first + e, at + e)
             put += 1
         else:
             begin_row(room)
-            length = add_row(rows, room, alive[k], 0, alive[k])
+            length = add_row(rows, room, alive[k], np.int64(0), alive[k])
             length = store_row(rows, room, slot_of, length, rows, at)
         at += length
         start[k + 1] = at
@@ -149,13 +163,13 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
 
 def _write_rows(rows: Rows, room: Room, alive: NDArray[np.intp], slot_of: NDArray[np.int32]) -> NDArray[np.int64]:
     """Write the rows of the clusters that are left to the front of the arrays, and give back the memory behind them."""
-    in_front = lie_in_front(rows, alive, int(rows.used[alive].sum()))
+    in_front = lie_in_front(rows, alive)
     size = int(rows.used[alive[in_front]].sum())
 
     def as_long(array: NDArray[Any]) -> NDArray[Any]:
         return np.empty(size if len(array) else 0, array.dtype)
 
-    columns = rows.other, rows.stored, rows.count, rows.pair
+    columns = rows.other, rows.stored, rows.count, rows.long_count, rows.pair
     aside, aside_start = Entries(*map(as_long, columns)), np.zeros(int(in_front.sum()) + 1, np.int64)
     if rows.brief:
         aside = aside._replace(other=aside.stored.view(np.int32))

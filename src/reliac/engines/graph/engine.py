@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ class GraphEngine:
         n = problem.n_objects
         self.rows = _make_rows(problem)
         self.threads = n_threads(n_jobs) if n >= WORTH_THREADS else 1
-        self.rooms = [_make_room(n, self.rows.count.dtype) for _ in range(self.threads)]
+        self.rooms = [_make_room(n) for _ in range(self.threads)]
         self._fill_rows()
         single = self.rows.reduction == SMALLEST
         self.steps = Steps(
@@ -82,9 +81,9 @@ class GraphEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Both directions of every edge, 8 to 20 bytes each, beside the graph; contracted rows; what objects need."""
+        """Both directions of every edge, 8 to 24 bytes each, some of them put aside at times; what objects need."""
         width = rows_of(problem.objects).shape[1] if isinstance(problem.objects, Connected) else 0
-        bytes_an_edge = 45 if _is_brief(problem) else 75
+        bytes_an_edge = 30 if _is_brief(problem) else 45 if _counts_are_whole(problem) else 60
         return bytes_an_edge * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
 
     @property
@@ -108,11 +107,11 @@ class GraphEngine:
         weight = np.empty(0) if (self.rows.weight == 1.0).all() else self.problem.weights
         counted = graph.counts is not None or len(weight) > 0
         if counted:
-            self.rows = self.rows._replace(count=np.empty(number, self.rows.count.dtype))
+            self.rows = self.rows._replace(count=np.empty(number, np.int32))
         self._copy_edges(graph, weight)
         graph.let_go()
         if not counted:
-            self.rows = self.rows._replace(count=np.ones(number, self.rows.count.dtype))
+            self.rows = self.rows._replace(count=np.ones(number, np.int32))
 
     def _copy_edges(self, graph: Graph, weight: NDArray[np.float64]) -> None:
         """Copy the edges into the rows, but for counts that are all 1."""
@@ -210,7 +209,8 @@ def _make_rows(problem: Problem) -> Rows:
     return Rows(
         other=stored.view(np.int32) if brief else np.empty(entries, np.int32),
         stored=stored,
-        count=np.empty(0, _count_type(problem)),  # for now
+        count=np.empty(0, np.int32),  # for now
+        long_count=np.empty(0 if _counts_are_whole(problem) else len(stored)),  # memory that is not touched, mostly
         pair=np.empty(pairs, np.int64),
         start=start,
         following=np.full(n, -1, np.int32),
@@ -249,43 +249,39 @@ def _points_of(problem: Problem, object_of: NDArray[np.int32]) -> Moments:
     )
 
 
-def _make_room(n: int, count_type: np.dtype[Any]) -> Room:
+def _make_room(n: int) -> Room:
     """Return room for one row: at most an entry for every other cluster."""
     return Room(
         other=np.empty(n, np.int32),
         stored=np.empty(n),
-        count=np.empty(n, count_type),
+        count=np.empty(n),
         pair=np.empty(n, np.int64),
         place=np.full(n, -1, np.int32),
         base=np.zeros(2, np.int64),
+        told=np.zeros(n, np.bool_),
     )
 
 
 def _load(problem: Problem) -> None:
     """Load the compiled code with a few objects, and say so if it must be compiled first."""
-    count_type = _count_type(problem)
 
     def run_few() -> None:
-        few = problem.made_up(FEW)
-        if _count_type(few) != count_type:
-            few = replace(few, weights=np.full(FEW, 0.5))
-        for _ in GraphEngine(few).levels(0):
+        for _ in GraphEngine(problem.made_up(FEW)).levels(0):
             pass
 
-    load(GraphEngine.name, count_type.name, run_few)
+    load(GraphEngine.name, "", run_few)
 
 
-def _count_type(problem: Problem) -> np.dtype[Any]:
-    """Return the type that counts edges between two clusters: four bytes do where every edge counts 1."""
+def _counts_are_whole(problem: Problem) -> bool:
+    """Tell whether the edges between two clusters are counted, and not weighed: then four bytes hold every count."""
     graph, row = _graph_of(problem), problem.criterion
     weighed = row.reduction is np.add and isinstance(problem.objects, Graph) and not (problem.weights == 1.0).all()
     parts = row.equal_parts and row.reduction is np.add
-    whole = graph.counts is None and graph.n_edges <= np.iinfo(np.int32).max and not (weighed or parts)
-    return np.dtype(np.int32 if whole else np.float64)
+    return graph.counts is None and graph.n_edges <= np.iinfo(np.int32).max and not (weighed or parts)
 
 
 def _is_brief(problem: Problem) -> bool:
     """Tell whether an entry of one edge can do without a count and with a distance of four bytes."""
     graph, row = _graph_of(problem), problem.criterion
     compared = row.reduction is np.minimum or not isinstance(problem.objects, Graph)
-    return not compared and graph.distances.dtype == np.float32 and _count_type(problem) == np.int32
+    return not compared and graph.distances.dtype == np.float32 and _counts_are_whole(problem)

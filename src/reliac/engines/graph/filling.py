@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled.fetching import fetch
 from ..compiled.loading import bare_inlined, compiled, inside
-from .rows import SMALLEST
+from .rows import SMALLEST, put_count
 
 #: Edges as a graph lists them, each once. Empty: ``weight``, if all objects weigh 1; ``counts`` and ``pairs``, if edges
 #: are between objects and not yet between clusters.
@@ -118,7 +118,8 @@ def enter(edges, rows, k, side, i, j, other, at):
     if rows.reduction == SMALLEST:
         rows.pair[at] = edges.pairs[k, side] if len(edges.pairs) else i * len(edges.slot_of) + j
     elif len(edges.counts):
-        rows.count[at] = edges.counts[k]
+        put_count(rows, at, edges.counts[k])
     elif len(edges.weight):
-        rows.count[at] = edges.weight[i] * edges.weight[j]
-        rows.stored[at] *= rows.count[at]
+        product = edges.weight[i] * edges.weight[j]
+        put_count(rows, at, product)
+        rows.stored[at] *= product

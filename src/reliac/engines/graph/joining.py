@@ -9,7 +9,7 @@ from ..compiled.loading import bare_inlined, compiled, inside
 from ..compiled.sets import top
 from ..compiled.sorting import some_of, with_room
 from ..compiled.spaces import join_space
-from .rows import add_row, ask_ahead, begin_row, refresh, search, write_row
+from .rows import add_row, ask_ahead, begin_row, keep_first, refresh, search, write_row
 from .steps import N_ALIVE, N_SEARCHED
 
 #: What a join means for a neighbour of the new cluster: nothing; that is as near as its nearest; it must be searched.
@@ -37,13 +37,13 @@ def weigh_parts(rows, parts, bounds):
 @bare_inlined
 def join_rows(rows, room, group):
     """Put the rows of a group together, in ``room`` and in the segments of its first part; return the length."""
-    head, length = group[0], 0
+    head, length = group[0], np.int64(0)
     begin_row(room)
     for c in group:
         length = add_row(rows, room, c, length, head)
     for c in group[1:]:
         rows.following[rows.last[head]], rows.last[head] = c, rows.last[c]
-    write_row(rows, room, head, length)
+    write_row(rows, room, head, keep_first(rows, room, head, length))
     return length
 
 
@@ -79,7 +79,7 @@ def join_share(rows, room, parts, bounds, first, last, tie_factor):
     Returns clusters, and with each a new cluster that is as near to it as its nearest was, or -1: it is to be searched.
     Only the rows of these groups are written, so that other threads can do other groups.
     """
-    told, head_of, count = np.empty(64, np.int64), np.empty(64, np.int64), 0
+    told, head_of, count = np.empty(64, np.int32), np.empty(64, np.int32), 0
     for g in range(first, last):
         head = parts[bounds[g]]
         for k in range(bounds[g], bounds[g + 1]):
@@ -90,10 +90,14 @@ def join_share(rows, room, parts, bounds, first, last, tie_factor):
             told, head_of = with_room(told, count, 2 * count + length), with_room(head_of, count, 2 * count + length)
         for e in range(length):
             c = np.int64(room.other[e])
-            change = NOTHING if rows.looked[c] == -1 else what_changes(rows, c, room.stored[e], head)
+            known = rows.looked[c] == -1 or room.told[c]  # that it is to be searched
+            change = NOTHING if known else what_changes(rows, c, room.stored[e], head)
             if change != NOTHING:
                 told[count], head_of[count] = c, head if change == EQUAL else -1
+                room.told[c] = change == LOST
                 count += 1
+    for k in range(count):
+        room.told[told[k]] = False
     return told[:count], head_of[:count]
 
 
@@ -114,7 +118,7 @@ def hear(rows, steps, told, head_of):
     """Enter those that are to be searched, each once; a new cluster that is as near as the nearest may be the first."""
     counters = steps.counters
     for k in range(len(told)):
-        c, head = told[k], head_of[k]
+        c, head = np.int64(told[k]), np.int64(head_of[k])
         if rows.looked[c] == -1:
             continue
         if head < 0:

@@ -21,14 +21,12 @@ from .steps import LEVEL, N_ALIVE, N_SEARCHED, note_link
 
 
 @inside
-def clusters_to_look_at(rows, steps, alpha, all_of_them):
+def clusters_to_look_at(rows, steps, alpha):
     """Return the clusters whose links may be taken: those just searched, or all.
 
     With alpha = 1 a link between two clusters that were not searched was there at the level before, and was taken.
     """
-    if alpha == 1.0 and not all_of_them:
-        return steps.searched[: steps.counters[N_SEARCHED]]
-    return clusters_left(rows).astype(np.int32)
+    return steps.searched[: steps.counters[N_SEARCHED]] if alpha == 1.0 else clusters_left(rows).astype(np.int32)
 
 
 @inside
@@ -133,10 +131,10 @@ def take_level(rows, room, steps, rules, sets):
     left = counters[N_ALIVE] - rules.n_clusters
     if left <= 0 or counters[LEVEL] >= rules.max_level:
         return np.empty(0, np.int64), np.zeros(1, np.int64)
-    some = clusters_to_look_at(rows, steps, rules.alpha, False)
+    some = clusters_to_look_at(rows, steps, rules.alpha)
     nearest = nearest_links(rows, room, steps, some, tie_factor)
     if len(nearest.p) == 0:  # before the end all are looked at: rounding may have hidden a link
-        some = clusters_to_look_at(rows, steps, rules.alpha, True)
+        some = clusters_left(rows).astype(np.int32)
         nearest = nearest_links(rows, room, steps, some, tie_factor)
     longer = count_far_links(rows, room, some, tie_factor) if rules.alpha < 1.0 and rows.far < np.inf else 0
     links = choose_links(nearest, rows.object_of, rules, sets, left, longer)
@@ -144,7 +142,7 @@ def take_level(rows, room, steps, rules, sets):
         return np.empty(0, np.int64), np.zeros(1, np.int64)
     counters[LEVEL] += 1
     for k in range(len(links.p)):
-        note_link(rows, steps, links.p[k], links.q[k], links.distance[k])
+        note_link(rows, steps, np.int64(links.p[k]), np.int64(links.q[k]), links.distance[k])
     return groups_of(links, rows.object_of, sets)
 
 

@@ -19,7 +19,7 @@ from collections import namedtuple
 import numpy as np
 
 from ..compiled.fetching import fetch
-from ..compiled.loading import bare_inlined
+from ..compiled.loading import bare_inlined, bare_inside
 from ..compiled.sets import top
 from ..compiled.spaces import pair_distance
 from ..compiled.step import may_join
@@ -28,18 +28,19 @@ from .brief import add_brief, ask_for_leader, write_brief
 #: How entries of one cluster are put together.
 SMALLEST, LARGEST, SUM = range(3)
 
-#: ``other``, ``stored``, ``count`` (entries,); for the smallest distance also ``pair``, the two objects as i * n + j
-#: with i of this cluster. If ``brief`` an entry takes less: see ``brief.py``. Segment i is ``start[i] : start[i + 1]``;
-#: ``following[i]`` is the next one of its cluster (-1: none), ``last[i]`` the last one. ``used`` (n,): places that the
-#: entries of a cluster take, which is their number unless they are brief. ``leader`` (n,): what has become of a
-#: cluster. ``factor`` (n,), only if ``scaled``: what the numbers of a part are multiplied by at this level, else 1.
+#: ``other``, ``stored``, ``count``, ``long_count`` (entries,): for how counts are kept see :func:`count_at`. For the
+#: smallest distance also ``pair``, the two objects as i * n + j with i of this cluster. If ``brief`` an entry takes
+#: less: see ``brief.py``. Segment i is ``start[i] : start[i + 1]``; ``following[i]`` is the next one of its cluster
+#: (-1: none), ``last[i]`` the last one. ``used`` (n,): places that the entries of a cluster take, which is their number
+#: unless they are brief. ``leader`` (n,): what has become of a cluster. ``factor`` (n,), only if ``scaled``: what the
+#: numbers of a part are multiplied by at this level, else 1.
 #: ``far``: M, infinite where distances are only compared. ``listed``: distances follow from listed pairs; else from
 #: ``points``, the moments of clusters of vectors. ``limits``: which clusters may be joined, by their first objects.
-#: Slots, and counts where every edge counts 1, are numbers of four bytes: levels wait for memory most.
+#: Slots and counts are numbers of four bytes: levels wait for memory most.
 Rows = namedtuple(
     "Rows",
-    "other stored count pair start following last used leader object_of factor weight best nearest tied looked "
-    "points reduction far ignore scaled listed brief limits",
+    "other stored count long_count pair start following last used leader object_of factor weight best nearest tied "
+    "looked points reduction far ignore scaled listed brief limits",
 )
 
 #: Places are numbered in four bytes.
@@ -49,10 +50,35 @@ LARGEST_BASE = 2**31 - 1
 #: entries of a row; so many numbers of eight bytes come at once.
 AHEAD, SOON, MOST_ASKED, AT_ONCE = 6, 2, 32, 8
 
+#: Stands for a count that four bytes cannot hold.
+IS_LONG = np.int32(-(2**31))
+
 #: Room for one row, and for one thread. ``place`` (n,) tells where a cluster stands in the row: at ``place - base[0]``,
 #: if that is not negative. Every reading has a larger base, by the length ``base[1]`` of the row before, so that no
-#: place has to be taken back.
-Room = namedtuple("Room", "other stored count pair place base")
+#: place has to be taken back. ``told`` (n,) marks neighbours while they are listed, so that none is listed twice.
+Room = namedtuple("Room", "other stored count pair place base told")
+
+
+@bare_inlined
+def count_at(rows, k):
+    """Return the count of place k. ``rows.count`` has it as it is if it is a whole number, else as the bits of a
+    negative float32 if that is exact; all other counts are in ``rows.long_count``, which takes memory only then.
+    """
+    short = rows.count[k]
+    if short >= 0:
+        return np.float64(short)
+    return rows.long_count[k] if short == IS_LONG else -np.float64(np.int32(short).view(np.float32))
+
+
+@bare_inlined
+def put_count(rows, k, count):
+    """Write a count, never negative, into place k; see :func:`count_at`."""
+    if count < LARGEST_BASE and np.float64(np.int32(count)) == count:
+        rows.count[k] = np.int32(count)
+    elif np.float64(np.float32(count)) == count:
+        rows.count[k] = np.float32(-count).view(np.int32)
+    else:
+        rows.count[k], rows.long_count[k] = IS_LONG, count
 
 
 @bare_inlined
@@ -62,7 +88,7 @@ def mean_distance(stored, count, product, far):
     return distance if distance < far else np.inf
 
 
-@bare_inlined
+@bare_inside
 def measure(rows, room, c, length):
     """Turn what the row in ``room`` stores into distances of cluster c; infinite where not below M, or forbidden.
 
@@ -84,29 +110,29 @@ def measure(rows, room, c, length):
                 stored[e] = np.inf
     if rows.limits.active:
         for e in range(length):
-            if not may_join(rows.limits, rows.object_of[c], rows.object_of[other[e]]):
+            if not may_join(rows.limits, np.int64(rows.object_of[c]), np.int64(rows.object_of[other[e]])):
                 stored[e] = np.inf
 
 
 @bare_inlined
 def take_sums(rows, room, begin, end, length, c, base):
     """Add the entries from ``begin`` on to the row in ``room``, where they are sums; return its new length."""
-    other, stored, count, leader, place = rows.other, rows.stored, rows.count, rows.leader, room.place
+    other, stored, leader, place = rows.other, rows.stored, rows.leader, room.place
     to, sums, counts = room.other, room.stored, room.count
     for k in range(begin, end):
         q = top(leader, np.int64(other[k]))
         e = place[q] - base
         if e >= 0:
             sums[e] += stored[k]
-            counts[e] += count[k]
+            counts[e] += count_at(rows, k)
         elif q != c:
             place[q] = base + length
-            to[length], sums[length], counts[length] = q, stored[k], count[k]
+            to[length], sums[length], counts[length] = q, stored[k], count_at(rows, k)
             length += 1
     return length
 
 
-@bare_inlined
+@bare_inside
 def take_others(rows, room, begin, end, length, c, base, scale):
     """Add the entries from ``begin`` on to the row in ``room``, times ``scale``; return its new length."""
     for k in range(begin, end):
@@ -115,7 +141,7 @@ def take_others(rows, room, begin, end, length, c, base, scale):
             continue
         stored, count = 0.0, 0.0
         if rows.listed:
-            stored, count = rows.stored[k], 1.0 if rows.reduction == SMALLEST else rows.count[k]
+            stored, count = rows.stored[k], 1.0 if rows.reduction == SMALLEST else count_at(rows, k)
         if rows.scaled and rows.listed:
             factor = scale * rows.factor[rows.other[k]]
             stored, count = stored * factor, count * factor
@@ -179,7 +205,7 @@ def begin_row(room):
             room.place[c] = -1
 
 
-@bare_inlined
+@bare_inside
 def add_row(rows, room, p, length, c):
     """Add the entries of p to the row in ``room``, which belongs to cluster c; return its new length."""
     left, segment, base = np.int64(rows.used[p]), p, room.base[0]
@@ -201,28 +227,28 @@ def add_row(rows, room, p, length, c):
 
 
 @bare_inlined
-def copy_entry(rows, given, e, to, at):
-    """Copy an entry, with what these rows keep of one."""
-    to.other[at] = given.other[e]
+def put_entry(rows, room, e, to, k):
+    """Write an entry of ``room`` into place k, with what these rows keep of one."""
+    to.other[k] = room.other[e]
     if rows.listed:
-        to.stored[at] = given.stored[e]
+        to.stored[k] = room.stored[e]
         if rows.reduction == SMALLEST:
-            to.pair[at] = given.pair[e]
+            to.pair[k] = room.pair[e]
         else:
-            to.count[at] = given.count[e]
+            put_count(to, k, room.count[e])
 
 
-@bare_inlined
+@bare_inside
 def write_row(rows, room, c, length):
     """Write the row in ``room`` back to the segments of cluster c; segments that stay empty are forgotten."""
     if rows.brief:
         write_brief(rows, room, c, length)
         return
     rows.used[c] = length
-    e, segment = 0, c
+    e, segment = np.int64(0), c
     while True:
         for k in range(rows.start[segment], min(rows.start[segment] + length - e, rows.start[segment + 1])):
-            copy_entry(rows, room, e, rows, k)
+            put_entry(rows, room, e, rows, k)
             e += 1
         if e == length:
             break
@@ -230,16 +256,35 @@ def write_row(rows, room, c, length):
     rows.following[segment], rows.last[c] = -1, segment
 
 
+@bare_inside
+def keep_first(rows, room, c, length):
+    """Bring the entries in ``room`` that are worth keeping to the front; return how many they are.
+
+    By the largest distance, two clusters with a missing pair are never joined, whatever else they join: such entries
+    are not written any more.
+    """
+    if not rows.listed or rows.reduction != LARGEST or rows.ignore:
+        return length
+    other, stored, count, kept = room.other, room.stored, room.count, 0
+    for e in range(length):
+        if count[e] >= rows.weight[c] * rows.weight[other[e]]:
+            other[e], other[kept] = other[kept], other[e]
+            stored[e], stored[kept] = stored[kept], stored[e]
+            count[e], count[kept] = count[kept], count[e]
+            kept += 1
+    return kept
+
+
 @bare_inlined
 def refresh(rows, room, c):
     """Bring the row of cluster c up to date, into ``room`` and back; return its length."""
     begin_row(room)
-    length = add_row(rows, room, c, 0, c)
-    write_row(rows, room, c, length)
+    length = add_row(rows, room, c, np.int64(0), c)
+    write_row(rows, room, c, keep_first(rows, room, c, length))
     return length
 
 
-@bare_inlined
+@bare_inside
 def search(rows, room, c, length, tie_factor):
     """Find the nearest of cluster c in its row in ``room``: the first by object among those that are equally near."""
     measure(rows, room, c, length)

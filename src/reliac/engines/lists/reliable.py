@@ -175,7 +175,7 @@ def take_links(lists, nodes, work, rules, scratch, leader):
     links = nearest_links(lists, nodes, work, rules, len(leader))
     if len(work.waiting.p):
         let_wait(work, links)
-    order = np.empty(0, np.int64)
+    order = np.empty(0, np.int32)
     if all_distinct(scratch, links):
         order = sorted_links(links, object_of)
         distance = some_of(links.distance, order)
@@ -185,7 +185,7 @@ def take_links(lists, nodes, work, rules, scratch, leader):
     else:
         links = choose_links(links, object_of, rules, leader, most)
         note_groups(work, links, object_of, leader)
-        order = np.empty(len(links.p), np.int64)
+        order = np.empty(len(links.p), np.int32)
         for k in range(len(order)):
             order[k] = k
     first, taken = counters[N_LINKS], work.taken
