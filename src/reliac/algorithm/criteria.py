@@ -227,7 +227,7 @@ def join_pair_weights(
     if not criterion.equal_parts:
         return _same_factors(1.0, room)[: len(one)], one + other
     if alike:
-        factor, weight = _two_alike()
+        factor, weight = two_alike()
         return _same_factors(factor, room)[: len(one)], _same_factors(weight, room)[: len(one), 0]
     weights = np.column_stack((one, other)).ravel()
     factors, joint = join_weights(criterion, weights, np.arange(0, len(weights), 2))
@@ -235,7 +235,7 @@ def join_pair_weights(
 
 
 @cache
-def _two_alike() -> tuple[float, float]:
+def two_alike() -> tuple[float, float]:
     """Give the factor of each, and the joint weight, of two parts that weigh 1."""
     factors, joint = equal_shares(np.ones(2))
     return float(factors[0]), joint

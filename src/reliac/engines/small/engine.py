@@ -1,8 +1,9 @@
-"""Small inputs with NumPy and SciPy alone: they are done before compiled code is loaded."""
+"""Small inputs with NumPy, SciPy and a little C: they are done before compiled code is loaded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .edges import EdgeSteps, Forest, edges_side_by_side, spanning_edges, take_a
 from .levels import all_at_once
 from .one_by_one import one_by_one
 from .tables import AND_IN_ALL, MANY_TIES, Tables
+from .untied import can_do, untied_levels
 
 #: Many small tables of up to so many columns are compared at once; a call for each costs as much as 60 columns do.
 FEW_COLUMNS = 32
@@ -34,7 +36,7 @@ class SmallEngine:
         self.problem = problem
         n = problem.n_objects
         self.first = np.arange(n)  # of each object the first one of its cluster, or one on the way there
-        self.tables = None if _by_edges(problem) else make_tables([problem])
+        self.by_edges = _by_edges(problem)
 
     @staticmethod
     def refuses(problem: Problem) -> str | None:
@@ -59,13 +61,23 @@ class SmallEngine:
         """Make every group one cluster, to catch up with levels that were made before."""
         sizes = np.diff(np.append(groups.starts, len(groups.parts)))
         self.first[groups.parts] = np.repeat(groups.heads, sizes)
-        if self.tables is not None:
+        if not self.by_edges:
             self.tables.join(Groups(self.tables.places_of(groups.parts), groups.starts))
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The distances, and everyone's nearest."""
+        return make_tables([self.problem])
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Run level after level."""
-        if self.tables is None:
+        if self.by_edges:
             return self._levels_of_edges(level)
+        if "tables" not in vars(self) and can_do(self.problem):  # nothing was joined before
+            stored = _stored(self.problem, self.problem.base_distances())
+            found = untied_levels(self.problem, np.ascontiguousarray(stored, np.float64))
+            if found is not None:
+                return iter((found,))
         alone = self.problem.alpha == 0.0 and self.problem.tie_tolerance == 0.0
         return (one_by_one if alone else all_at_once)(self.problem, self.tables, level)
 

@@ -1,0 +1,395 @@
+/* All levels of one small table in which nothing is tied: what levels.py and tables.py do, in C.
+
+   It is built along with the package where there is a C compiler (hatch_build.py), and loaded by untied.py. Without it
+   NumPy does the same, more slowly. Whatever is tied ends the work at once: then NumPy begins again, which knows what
+   ties mean. Every number has the bits that NumPy gives it, so no product and sum may be fused (-ffp-contract=off).
+
+   A table has m rows of m numbers. A row whose cluster was joined into another one is "gone": infinitely far from all.
+*/
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _WIN32
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+/* Loops over rows are compiled twice, and the wider registers are used where a processor has them. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define FOR_ALL_PROCESSORS __attribute__((target_clones("avx2", "default")))
+#else
+#define FOR_ALL_PROCESSORS
+#endif
+
+#define LANES 8  /* smallest numbers that are looked for side by side */
+#define BLOCK 64 /* numbers that are compared at once */
+
+enum { TIED = -1, NO_MEMORY = -2 };
+
+/* What a criterion means: see algorithm/criteria.py, which has all formulas. */
+typedef struct {
+    int sums;      /* stored numbers are sums over pairs of objects; else the largest distance */
+    int offset;    /* distances between representatives: the spreads of both sides are taken off */
+    int by_size;   /* times w v / (w + v) */
+    double factor; /* what the numbers of each part of a pair are multiplied by */
+    double joint;  /* the weight of a joined pair; 0: the sum of both */
+} Criterion;
+
+typedef struct {
+    int64_t p, q;
+    double distance;
+} Link;
+
+typedef struct {
+    Criterion criterion;
+    int64_t m;                          /* rows of the table as it lies in memory now */
+    double *stored, *weight, *spread;   /* (m, m), (m,), (m,): spread is the diagonal */
+    double *smallest;                   /* (m,): of every cluster the distance of its nearest */
+    double *distance;                   /* (m,): room for the distances of one cluster */
+    double *found;                      /* (m,): room for the smallest distances of new clusters */
+    double *corner;                     /* (room for pairs of new clusters) */
+    int64_t *near, *name;               /* (m,): the nearest; the first object */
+    int64_t *alive, count;              /* the rows that are not gone, in order, and their number */
+    int64_t *partner;                   /* (m,): who is joined into a row at this level, or -1 */
+    int64_t *moved;                     /* (m,): room; where a row has come to */
+    int64_t *fresh, n_fresh;            /* new clusters */
+    int64_t *lost, n_lost;              /* others, whose nearest was joined */
+    int64_t *their_near;                /* (m,): room for the nearest of new clusters */
+    Link *links;
+} Table;
+
+/* --- who is near whom --- */
+
+/* The twin of distance_from_sums in algorithm/criteria.py: a test compares the two, bit for bit. */
+FOR_ALL_PROCESSORS static void distances_from_sums(const Criterion *criterion, int64_t m, const double *restrict stored,
+                                                   double spread, double weight, const double *restrict spreads,
+                                                   const double *restrict weights, double *restrict distance)
+{
+    if (!criterion->offset) {
+        for (int64_t c = 0; c < m; c++) distance[c] = stored[c] / (weight * weights[c]);
+        return;
+    }
+    for (int64_t c = 0; c < m; c++) {
+        double twice = 2.0 * weight * weights[c];
+        double numerator = twice * stored[c] - (weights[c] * weights[c] * spread + weight * weight * spreads[c]);
+        double by = criterion->by_size ? weight + weights[c] : weight * weights[c];
+        double value = numerator / (twice * by);
+        distance[c] = value > 0.0 ? value : 0.0;
+    }
+}
+
+/* The smallest of m numbers, where it is for the first time, and whether it is there again. */
+FOR_ALL_PROCESSORS static double smallest_of(int64_t m, const double *restrict values, int64_t *where, int *again)
+{
+    double lane[LANES], best;
+    int64_t c, count = 0, first = m;
+    for (int k = 0; k < LANES; k++) lane[k] = INFINITY;
+    for (c = 0; c + LANES <= m; c += LANES)
+        for (int k = 0; k < LANES; k++) lane[k] = values[c + k] < lane[k] ? values[c + k] : lane[k];
+    best = lane[0];
+    for (int k = 1; k < LANES; k++) best = lane[k] < best ? lane[k] : best;
+    for (; c < m; c++) best = values[c] < best ? values[c] : best;
+    for (c = 0; c < m; c += BLOCK) { /* in blocks, most of which do not have it */
+        int64_t here = 0, end = c + BLOCK < m ? c + BLOCK : m;
+        for (int64_t i = c; i < end; i++) here += values[i] == best;
+        if (here && first == m)
+            for (first = c; values[first] != best; first++) {}
+        count += here;
+    }
+    *where = first;
+    *again = count > 1;
+    return best;
+}
+
+FOR_ALL_PROCESSORS static int some_not_larger(int64_t m, const double *restrict values, const double *restrict bounds)
+{
+    int64_t count = 0;
+    for (int64_t c = 0; c < m; c++) count += values[c] <= bounds[c];
+    return count > 0;
+}
+
+/* The distances of the cluster in row r to all others; infinite to itself. */
+static const double *distances_of(Table *t, int64_t r)
+{
+    const double *row = t->stored + r * t->m;
+    if (!t->criterion.sums) return row;
+    distances_from_sums(&t->criterion, t->m, row, t->spread[r], t->weight[r], t->spread, t->weight, t->distance);
+    t->distance[r] = INFINITY;
+    return t->distance;
+}
+
+/* Search new clusters, and those that have lost their nearest. To whom a new cluster comes nearer than everybody else,
+   it becomes the nearest. */
+static int search(Table *t)
+{
+    int again;
+    for (int64_t k = 0; k < t->n_fresh; k++) t->smallest[t->fresh[k]] = -INFINITY; /* nobody comes as near as that */
+    for (int64_t k = 0; k < t->n_lost; k++) t->smallest[t->lost[k]] = -INFINITY;
+    for (int64_t k = 0; k < t->n_fresh; k++) {
+        int64_t r = t->fresh[k];
+        const double *distance = distances_of(t, r);
+        t->found[k] = smallest_of(t->m, distance, &t->their_near[k], &again);
+        if (again) return TIED;
+        if (!some_not_larger(t->m, distance, t->smallest)) continue;
+        for (int64_t a = 0; a < t->count; a++) {
+            int64_t c = t->alive[a];
+            if (distance[c] > t->smallest[c]) continue;
+            if (distance[c] == t->smallest[c]) return TIED;
+            t->smallest[c] = distance[c];
+            t->near[c] = r;
+        }
+    }
+    for (int64_t k = 0; k < t->n_fresh; k++) {
+        t->smallest[t->fresh[k]] = t->found[k];
+        t->near[t->fresh[k]] = t->their_near[k];
+    }
+    for (int64_t k = 0; k < t->n_lost; k++) {
+        int64_t r = t->lost[k];
+        t->smallest[r] = smallest_of(t->m, distances_of(t, r), &t->near[r], &again);
+        if (again) return TIED;
+    }
+    return 0;
+}
+
+/* --- the links of a level --- */
+
+static int by_distance(const void *one, const void *other)
+{
+    const Link *a = one, *b = other;
+    if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
+    return a->p < b->p ? -1 : a->p > b->p;
+}
+
+/* All links whose two clusters are each other's nearest, sorted, or the smallest one; none longer than ``longest``. */
+static int64_t reliable_links(Table *t, int only_smallest, double longest, int64_t most)
+{
+    int64_t count = 0;
+    for (int64_t a = 0; a < t->count; a++) {
+        int64_t p = t->alive[a], q = t->near[p];
+        if (q < p || t->near[q] != p || t->smallest[p] > longest) continue;
+        if (only_smallest && count) {
+            if (t->smallest[p] < t->links[0].distance) t->links[0] = (Link){p, q, t->smallest[p]};
+            continue;
+        }
+        t->links[count++] = (Link){p, q, t->smallest[p]};
+    }
+    if (count > 1) qsort(t->links, (size_t)count, sizeof(Link), by_distance);
+    return count < most ? count : most;
+}
+
+/* --- joining --- */
+
+/* What two numbers of the parts of a pair become. */
+static inline double joined(const Criterion *criterion, double one, double other)
+{
+    if (!criterion->sums) return one > other ? one : other;
+    return one * criterion->factor + other * criterion->factor;
+}
+
+FOR_ALL_PROCESSORS static void join_rows(const Criterion *criterion, int64_t m, double *one, const double *other)
+{
+    if (criterion->sums)
+        for (int64_t c = 0; c < m; c++) one[c] = one[c] * criterion->factor + other[c] * criterion->factor;
+    else
+        for (int64_t c = 0; c < m; c++) one[c] = one[c] > other[c] ? one[c] : other[c];
+}
+
+/* Note who is joined, and who loses its nearest by that. */
+static void begin_join(Table *t, int64_t n_links)
+{
+    int64_t kept = 0;
+    t->n_fresh = t->n_lost = 0;
+    for (int64_t k = 0; k < n_links; k++) {
+        t->partner[t->links[k].p] = t->links[k].q;
+        t->partner[t->links[k].q] = -2; /* gone */
+    }
+    for (int64_t a = 0; a < t->count; a++) {
+        int64_t r = t->alive[a];
+        if (t->partner[r] == -2) continue;
+        t->alive[kept++] = r;
+        if (t->partner[r] >= 0)
+            t->fresh[t->n_fresh++] = r;
+        else if (t->partner[t->near[r]] != -1)
+            t->lost[t->n_lost++] = r;
+    }
+    t->count = kept;
+    for (int64_t k = 0; k < t->n_fresh; k++) {
+        int64_t p = t->fresh[k];
+        t->weight[p] = t->criterion.joint > 0.0 ? t->criterion.joint : t->weight[p] + t->weight[t->partner[p]];
+    }
+}
+
+/* Join rows and columns where they are: for levels that join few clusters. */
+static void join_in_place(Table *t)
+{
+    const Criterion *criterion = &t->criterion;
+    int64_t m = t->m, h = t->n_fresh;
+    for (int64_t k = 0; k < h; k++)
+        join_rows(criterion, m, t->stored + t->fresh[k] * m, t->stored + t->partner[t->fresh[k]] * m);
+    for (int64_t j = 0; j < h; j++) {
+        const double *row = t->stored + t->fresh[j] * m;
+        for (int64_t k = 0; k < h; k++)
+            t->corner[j * h + k] = joined(criterion, row[t->fresh[k]], row[t->partner[t->fresh[k]]]);
+    }
+    for (int64_t k = 0; k < h; k++) {
+        int64_t p = t->fresh[k], q = t->partner[p];
+        double *row = t->stored + p * m;
+        for (int64_t j = 0; j < h; j++) { /* the larger of both: the same bits on both sides */
+            double one = t->corner[k * h + j], other = t->corner[j * h + k];
+            row[t->fresh[j]] = one > other ? one : other;
+            row[t->partner[t->fresh[j]]] = INFINITY;
+        }
+        if (criterion->sums)
+            t->spread[p] = row[p];
+        else
+            row[p] = INFINITY;
+        for (int64_t a = 0; a < t->count; a++) {
+            int64_t r = t->alive[a];
+            if (t->partner[r] >= 0) continue;
+            t->stored[r * m + p] = row[r];
+            t->stored[r * m + q] = INFINITY;
+        }
+        t->spread[q] = 0.0;
+        t->smallest[q] = -INFINITY;
+    }
+}
+
+/* Write the rows and columns that are not gone to the front, joined on the way. A row is written where it, or one before
+   it, was: those that are still to be read lie behind. */
+static void contract(Table *t)
+{
+    const Criterion *criterion = &t->criterion;
+    int64_t m = t->m, width = t->count;
+    for (int64_t a = 0; a < width; a++) t->moved[t->alive[a]] = a;
+    for (int64_t k = 0; k < t->n_fresh; k++) t->their_near[k] = t->partner[t->fresh[k]];
+    for (int64_t a = 0; a < width; a++) {
+        int64_t r = t->alive[a];
+        double *row = t->stored + r * m, *to = t->stored + a * width;
+        if (t->partner[r] >= 0) join_rows(criterion, m, row, t->stored + t->partner[r] * m);
+        for (int64_t k = 0; k < t->n_fresh; k++) t->found[k] = row[t->their_near[k]];
+        for (int64_t b = 0; b < width; b++) to[b] = row[t->alive[b]]; /* never written before it is read */
+        for (int64_t k = 0; k < t->n_fresh; k++) {
+            double *new = to + t->moved[t->fresh[k]];
+            *new = joined(criterion, *new, t->found[k]);
+        }
+    }
+    for (int64_t a = 0; a < width; a++) {
+        int64_t r = t->alive[a];
+        t->weight[a] = t->weight[r];
+        t->smallest[a] = t->smallest[r];
+        t->name[a] = t->name[r];
+        t->near[a] = t->near[r];
+        t->alive[a] = a;
+    }
+    for (int64_t k = 0; k < t->n_fresh; k++) t->fresh[k] = t->moved[t->fresh[k]];
+    for (int64_t k = 0; k < t->n_lost; k++) t->lost[k] = t->moved[t->lost[k]];
+    t->m = width;
+    for (int64_t j = 0; j < t->n_fresh; j++) /* the larger of both: the same bits on both sides */
+        for (int64_t k = 0; k < j; k++) {
+            double *one = t->stored + t->fresh[j] * width + t->fresh[k];
+            double *other = t->stored + t->fresh[k] * width + t->fresh[j];
+            *one = *other = *one > *other ? *one : *other;
+        }
+    for (int64_t a = 0; a < width; a++) {
+        t->spread[a] = criterion->sums ? t->stored[a * width + a] : 0.0;
+        if (!criterion->sums) t->stored[a * width + a] = INFINITY;
+        t->partner[a] = -1;
+    }
+    for (int64_t a = 0; a < width; a++) t->found[a] = 0.0; /* marks those that are searched: their nearest is unknown */
+    for (int64_t k = 0; k < t->n_fresh; k++) t->found[t->fresh[k]] = 1.0;
+    for (int64_t k = 0; k < t->n_lost; k++) t->found[t->lost[k]] = 1.0;
+    for (int64_t a = 0; a < width; a++) t->near[a] = t->found[a] > 0.0 ? a : t->moved[t->near[a]];
+}
+
+static void join(Table *t, int64_t n_links)
+{
+    int64_t before = t->count;
+    begin_join(t, n_links);
+    if (3 * n_links >= before || 2 * t->count < t->m) {
+        contract(t);
+        return;
+    }
+    join_in_place(t);
+    for (int64_t k = 0; k < t->n_fresh; k++) t->partner[t->fresh[k]] = -1; /* of those that are gone nobody asks */
+}
+
+/* --- all levels --- */
+
+static int make_room(Table *t, int64_t n)
+{
+    size_t most = (size_t)(n > 0 ? n : 1), corner = most / 3 + 1;
+    double *numbers = malloc((4 * most + corner * corner) * sizeof(double));
+    int64_t *places = malloc(8 * most * sizeof(int64_t));
+    t->links = malloc(most * sizeof(Link));
+    if (!numbers || !places || !t->links) {
+        free(numbers);
+        free(places);
+        free(t->links);
+        return NO_MEMORY;
+    }
+    t->spread = numbers;
+    t->smallest = numbers + most;
+    t->distance = numbers + 2 * most;
+    t->found = numbers + 3 * most;
+    t->corner = numbers + 4 * most;
+    t->near = places;
+    t->name = places + most;
+    t->alive = places + 2 * most;
+    t->partner = places + 3 * most;
+    t->moved = places + 4 * most;
+    t->fresh = places + 5 * most;
+    t->lost = places + 6 * most;
+    t->their_near = places + 7 * most;
+    return 0;
+}
+
+static void leave_room(Table *t)
+{
+    free(t->spread);
+    free(t->near);
+    free(t->links);
+}
+
+/* Run the levels of a table of n objects, which is overwritten, and so are the weights. Returns the number of links, of
+   which ``level``, ``p``, ``q``, ``distance`` (n,) tell; TIED or NO_MEMORY if NumPy has to do it. */
+EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_t sums, int32_t offset, int32_t by_size,
+                               double factor, double joint, int32_t only_smallest, int64_t n_clusters,
+                               double max_level, double longest, int64_t *level, int64_t *p, int64_t *q,
+                               double *distance)
+{
+    Table table = {.criterion = {sums, offset, by_size, factor, joint}, .m = n, .stored = stored, .weight = weight};
+    Table *t = &table;
+    int64_t count = 0, last = 0;
+    if (make_room(t, n)) return NO_MEMORY;
+    t->count = t->n_fresh = n;
+    for (int64_t r = 0; r < n; r++) {
+        t->name[r] = t->alive[r] = t->fresh[r] = r;
+        t->partner[r] = -1;
+        t->spread[r] = sums ? stored[r * n + r] : 0.0;
+        if (!sums) stored[r * n + r] = INFINITY;
+    }
+    while (t->count > n_clusters && (double)last < max_level) {
+        int64_t n_links;
+        if (search(t) == TIED) {
+            count = TIED;
+            break;
+        }
+        n_links = reliable_links(t, only_smallest, longest, t->count - n_clusters);
+        if (!n_links) break;
+        last++;
+        for (int64_t k = 0; k < n_links; k++, count++) {
+            level[count] = last;
+            p[count] = t->name[t->links[k].p];
+            q[count] = t->name[t->links[k].q];
+            distance[count] = t->links[k].distance;
+        }
+        if (t->count - n_links == 1) break;
+        join(t, n_links);
+    }
+    leave_room(t);
+    return count;
+}
