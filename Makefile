@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 
 .PHONY: demo test test-uncached check format clean
 
-$(VENV)/.base: pyproject.toml hatch_build.py src/reliac/engines/small/untied.c
+$(VENV)/.base: pyproject.toml hatch_build.py $(wildcard src/reliac/native/*.[ch])
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all]'
 	touch $@

@@ -16,7 +16,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the library, and put it into the wheel, which is then one for this kind of machine."""
-        building = runpy.run_path(str(Path(self.root, "src/reliac/engines/small/building.py")))
+        building = runpy.run_path(str(Path(self.root, "src/reliac/native/building.py")))
         try:
             path: Path = building["build"]()
         except (OSError, subprocess.CalledProcessError) as error:

@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "reliac"
 #: rooms that share a floor do not know each other.
 FLOORS = [
     ["errors"],
-    ["machine", "input.condensed", "input.mixed", "input.products"],
+    ["machine", "native", "input.condensed", "input.mixed", "input.products"],
     ["files"],
     ["algorithm.criteria", "input.metrics"],
     ["input"],

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvariantError
+from ..native.library import address, library
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
@@ -38,13 +39,14 @@ def make_links(
     links = np.zeros(len(p), dtype=LINK)
     links["distance"], links["level"] = distance, level
     ends = p.astype(np.int64), q.astype(np.int64)
-    made: list[Any]
-    if n <= LARGE:  # lists are quicker than arrays in plain Python
+    made: list[Any] = [np.zeros(len(p), np.int64) for _ in range(3)]
+    if (native := library()) is not None and native.reliac_nodes(n, len(p), *map(address, (*ends, *made))) >= 0:
+        pass  # done, by the same lines in C
+    elif n <= LARGE:  # lists are quicker than arrays in plain Python
         made = [[0] * len(p) for _ in range(3)]
         sets: list[Any] = [*(end.tolist() for end in ends), *(list(range(n)) for _ in range(3)), [1] * n]
         _join_nodes(*sets, *made)
     else:  # the same lines, compiled
-        made = [np.zeros(len(p), np.int64) for _ in range(3)]
         _compiled(_join_nodes)(*ends, np.arange(n), np.arange(n), np.arange(n), np.ones(n, np.int64), *made)
     links["left"], links["right"], links["size"] = made
     return links

@@ -20,7 +20,7 @@ from .edges import EdgeSteps, Forest, edges_side_by_side, spanning_edges, take_a
 from .levels import all_at_once
 from .one_by_one import one_by_one
 from .tables import AND_IN_ALL, MANY_TIES, Tables
-from .untied import can_do, untied_levels
+from .untied import can_do, levels_of_edges, levels_of_table
 
 #: Many small tables of up to so many columns are compared at once; a call for each costs as much as 60 columns do.
 FEW_COLUMNS = 32
@@ -71,15 +71,21 @@ class SmallEngine:
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Run level after level."""
-        if self.by_edges:
-            return self._levels_of_edges(level)
-        if "tables" not in vars(self) and can_do(self.problem):  # nothing was joined before
-            stored = _stored(self.problem, self.problem.base_distances())
-            found = untied_levels(self.problem, np.ascontiguousarray(stored, np.float64))
+        if level == 0 and can_do(self.problem):
+            found = self._levels_without_ties()
             if found is not None:
                 return iter((found,))
+        if self.by_edges:
+            return self._levels_of_edges(level)
         alone = self.problem.alpha == 0.0 and self.problem.tie_tolerance == 0.0
         return (one_by_one if alone else all_at_once)(self.problem, self.tables, level)
+
+    def _levels_without_ties(self) -> Batch | None:
+        """Return all levels; None if something is tied."""
+        problem = self.problem
+        if self.by_edges:
+            return levels_of_edges(problem, np.ascontiguousarray(problem.condensed_distances(), np.float64))
+        return levels_of_table(problem, np.ascontiguousarray(_stored(problem, problem.base_distances()), np.float64))
 
     def _levels_of_edges(self, level: int) -> Iterator[Batch]:
         problem, stop, n = self.problem, self.problem.stop, self.problem.n_objects

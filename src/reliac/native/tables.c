@@ -1,34 +1,12 @@
-/* All levels of one small table in which nothing is tied: what levels.py and tables.py do, in C.
+/* All levels of one small table in which nothing is tied: what tables.py and levels.py in engines/small do.
 
-   It is built along with the package where there is a C compiler (hatch_build.py), and loaded by untied.py. Without it
-   NumPy does the same, more slowly. Whatever is tied ends the work at once: then NumPy begins again, which knows what
-   ties mean. Every number has the bits that NumPy gives it, so no product and sum may be fused (-ffp-contract=off).
+   Whatever is tied ends the work at once: then NumPy begins again, which knows what ties mean. Every number has the bits
+   that NumPy gives it, so no product and sum may be fused (-ffp-contract=off).
 
    A table has m rows of m numbers. A row whose cluster was joined into another one is "gone": infinitely far from all.
 */
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#ifdef _WIN32
-#define EXPORTED __declspec(dllexport)
-#else
-#define EXPORTED __attribute__((visibility("default")))
-#endif
-
-/* Loops over rows are compiled twice, and the wider registers are used where a processor has them. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define FOR_ALL_PROCESSORS __attribute__((target_clones("avx2", "default")))
-#else
-#define FOR_ALL_PROCESSORS
-#endif
-
-#define LANES 8  /* smallest numbers that are looked for side by side */
-#define BLOCK 64 /* numbers that are compared at once */
-
-enum { TIED = -1, NO_MEMORY = -2 };
+#include "smallest.h"
 
 /* What a criterion means: see algorithm/criteria.py, which has all formulas. */
 typedef struct {
@@ -80,29 +58,6 @@ FOR_ALL_PROCESSORS static void distances_from_sums(const Criterion *criterion, i
         double value = numerator / (twice * by);
         distance[c] = value > 0.0 ? value : 0.0;
     }
-}
-
-/* The smallest of m numbers, where it is for the first time, and whether it is there again. */
-FOR_ALL_PROCESSORS static double smallest_of(int64_t m, const double *restrict values, int64_t *where, int *again)
-{
-    double lane[LANES], best;
-    int64_t c, count = 0, first = m;
-    for (int k = 0; k < LANES; k++) lane[k] = INFINITY;
-    for (c = 0; c + LANES <= m; c += LANES)
-        for (int k = 0; k < LANES; k++) lane[k] = values[c + k] < lane[k] ? values[c + k] : lane[k];
-    best = lane[0];
-    for (int k = 1; k < LANES; k++) best = lane[k] < best ? lane[k] : best;
-    for (; c < m; c++) best = values[c] < best ? values[c] : best;
-    for (c = 0; c < m; c += BLOCK) { /* in blocks, most of which do not have it */
-        int64_t here = 0, end = c + BLOCK < m ? c + BLOCK : m;
-        for (int64_t i = c; i < end; i++) here += values[i] == best;
-        if (here && first == m)
-            for (first = c; values[first] != best; first++) {}
-        count += here;
-    }
-    *where = first;
-    *again = count > 1;
-    return best;
 }
 
 FOR_ALL_PROCESSORS static int some_not_larger(int64_t m, const double *restrict values, const double *restrict bounds)

@@ -1,4 +1,4 @@
-"""How ``untied.c`` becomes a library, and what that is called. Only Python's own modules: ``hatch_build.py`` runs this
+"""How the C code becomes a library, and what that is called. Only Python's own modules: ``hatch_build.py`` runs this
 before anything is installed.
 """
 
@@ -24,8 +24,10 @@ def library_path(folder: Path = FOLDER) -> Path:
 
     Its name does not end as those of Python's own modules do, which could be taken for one.
     """
-    source = hashlib.sha256((folder / "untied.c").read_bytes()).hexdigest()[:12]
-    return folder / f"untied-{source}.library"
+    digest = hashlib.sha256()
+    for source in sorted(folder.glob("*.[ch]")):
+        digest.update(source.read_bytes())
+    return folder / f"reliac-{digest.hexdigest()[:12]}.library"
 
 
 def build(folder: Path = FOLDER) -> Path:
@@ -33,13 +35,13 @@ def build(folder: Path = FOLDER) -> Path:
 
     Raises an OSError where there is none, and a CalledProcessError where it fails.
     """
-    path, new = library_path(folder), folder / f"untied.{os.getpid()}.part"
-    command = [*_compiler(), str(folder / "untied.c")]
+    path, new = library_path(folder), folder / f"reliac.{os.getpid()}.part"
+    command = [*_compiler(), *(source.name for source in sorted(folder.glob("*.c")))]
     msvc = Path(command[0]).stem.lower() == "cl"
     command += [*OPTIONS_OF_MSVC, f"/Fe:{new}"] if msvc else [*OPTIONS, "-o", str(new), "-lm"]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
-        for old in folder.glob("untied-*.library"):
+        for old in folder.glob("reliac-*.library"):
             old.unlink()
         new.replace(path)
     finally:

@@ -1,0 +1,48 @@
+"""Loading the C code. Its functions take arrays by their addresses; all of them let other threads run meanwhile."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from functools import cache
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..errors import InvariantError
+from .building import library_path
+
+logger = logging.getLogger("reliac")
+
+_WHOLE, _FLAG, _FLOAT, _ARRAY = ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_void_p
+
+#: What every function takes; the C files say what it means. All return a number of links; less than 0: not done.
+FUNCTIONS = {
+    "reliac_levels": (
+        *(_WHOLE, _ARRAY, _ARRAY, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
+        *(_FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY, _ARRAY, _ARRAY),
+    ),
+    "reliac_single": (*(_WHOLE, _ARRAY, _FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY),),
+    "reliac_nodes": (_WHOLE, _WHOLE, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY),
+}
+
+
+@cache
+def library() -> Any:
+    """Return the library; None where the package was built without a C compiler."""
+    try:
+        found = ctypes.CDLL(str(library_path()))
+    except OSError as error:
+        logger.debug("small inputs are left to NumPy: %s", error)
+        return None
+    for name, takes in FUNCTIONS.items():
+        function = getattr(found, name)
+        function.argtypes, function.restype = takes, _WHOLE
+    return found
+
+
+def address(array: NDArray[Any]) -> int:
+    """Return where the numbers of an array are, one after the other; it must live until the call is done."""
+    if not array.flags.c_contiguous:
+        raise InvariantError("C code was given an array with gaps: please report this")
+    return int(array.ctypes.data)

@@ -1,0 +1,27 @@
+/* What the C files share: how functions are seen from outside, for which processors, and what they return. */
+
+#ifndef RELIAC_SHARED_H
+#define RELIAC_SHARED_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifdef _WIN32
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+/* Loops over rows are compiled twice, and the wider registers are used where a processor has them. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define FOR_ALL_PROCESSORS __attribute__((target_clones("avx2", "default")))
+#else
+#define FOR_ALL_PROCESSORS
+#endif
+
+/* What a function returns instead of a number of links, when NumPy has to do it: something is tied; there is no memory;
+   what was given makes no sense, of which Python tells more. */
+enum { TIED = -1, NO_MEMORY = -2, NONSENSE = -3 };
+
+#endif
