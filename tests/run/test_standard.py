@@ -1,4 +1,4 @@
-"""Small inputs without ties get SciPy's own tree; whatever may be tied goes to an engine."""
+"""Small inputs without ties get their matrix at once, by C code of ours or SciPy's; ties go to an engine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,24 @@ from scipy.spatial.distance import pdist
 import reliac
 from problems import CRITERIA, lattice, tie_free
 from reliac.input.problem import make_problem
+from reliac.run import standard
 from reliac.run.solve import cluster_problem
 from reliac.run.standard import linkage_without_ties, may_tie
 
 
+@pytest.fixture(params=["C", "SciPy"])
+def by(request, monkeypatch):
+    """By our C code, or without it by SciPy's."""
+    if request.param == "SciPy":
+        monkeypatch.setattr(standard, "library", lambda: None)
+    elif standard.library() is None:
+        pytest.skip("the package was built without a C compiler")
+    return request.param
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("seed", range(3))
-def test_without_ties_the_matrix_is_that_of_the_engines_row_for_row(criterion, seed):
+def test_without_ties_the_matrix_is_that_of_the_engines_row_for_row(criterion, seed, by):
     X = tie_free(seed)
     for data, metric in ((X, "euclidean"), (pdist(X), "precomputed")):
         problem = make_problem(data, criterion, metric=metric, alpha=0.0)
@@ -28,7 +39,7 @@ def test_without_ties_the_matrix_is_that_of_the_engines_row_for_row(criterion, s
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_ties_go_to_an_engine(criterion):
+def test_ties_go_to_an_engine(criterion, by):
     assert linkage_without_ties(make_problem(lattice(0), criterion)) is None
 
 
@@ -40,13 +51,13 @@ def test_sums_of_whole_numbers_may_tie_where_no_two_of_them_are_equal():
     assert not may_tie(distances + 0.3, summed=True, geometric=False)
 
 
-def test_squared_distances_of_points_are_not_a_case_for_scipy():
+def test_squared_distances_of_points_are_not_a_case_for_scipy(by):
     problem = make_problem(tie_free(0), "ward", metric="sqeuclidean")
-    assert linkage_without_ties(problem) is None
+    assert (linkage_without_ties(problem) is None) == (by == "SciPy")
     assert linkage_without_ties(make_problem(tie_free(0), "average", metric="sqeuclidean")) is not None
 
 
-def test_the_public_function_agrees_with_scipy_on_vectors_and_distances():
+def test_the_public_function_agrees_with_scipy_on_vectors_and_distances(by):
     X = np.random.default_rng(0).normal(size=(200, 4))
     for criterion in CRITERIA:
         assert np.allclose(reliac.linkage(X, criterion), linkage(X, criterion))

@@ -17,8 +17,8 @@ from .numbers import is_sparse
 #: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all ...
 NUMBERS_HASHED = 2**21
 
-#: ... and of distances one in 32 of that: a row tells of all objects, and hashing takes longer than searching.
-SHARE_OF_DISTANCES = 32
+#: ... and of distances one in 128 of that: a row tells of all objects, and hashing takes longer than searching.
+SHARE_OF_DISTANCES = 128
 
 
 def vectors_fingerprint(rows: Any) -> str:
@@ -41,9 +41,12 @@ def vectors_fingerprint(rows: Any) -> str:
 
 def distances_fingerprint(matrix: NDArray[Any], n: int) -> str:
     """Return a hash of the distances of n objects, the same for both forms of matrix; cheap in the same way."""
-    digest = hashlib.sha256(f"distances {n}".encode())
-    for row in range(0, n - 1, _step(n, SHARE_OF_DISTANCES * (n // 2))):
-        digest.update(_canonical(later_distances(matrix, n, row)).data)
+    digest, step = hashlib.sha256(f"distances {n}".encode()), _step(n, SHARE_OF_DISTANCES * (n // 2))
+    if matrix.ndim == 1 and step == 1:
+        digest.update(_canonical(matrix).data)
+    elif n > 1:
+        rows = [later_distances(matrix, n, row) for row in range(0, n - 1, step)]
+        digest.update(_canonical(np.concatenate(rows)).data)
     return digest.hexdigest()
 
 

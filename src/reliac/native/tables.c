@@ -37,6 +37,7 @@ typedef struct {
     int64_t *fresh, n_fresh;            /* new clusters */
     int64_t *lost, n_lost;              /* others, whose nearest was joined */
     int64_t *their_near;                /* (m,): room for the nearest of new clusters */
+    int64_t *unsure;                    /* (m,): whether ``smallest`` is only a bound: see smallest_link */
     Link *links;
 } Table;
 
@@ -96,6 +97,7 @@ static int search(Table *t)
             if (distance[c] == t->smallest[c]) return TIED;
             t->smallest[c] = distance[c];
             t->near[c] = r;
+            t->unsure[c] = 0;
         }
     }
     for (int64_t k = 0; k < t->n_fresh; k++) {
@@ -119,21 +121,37 @@ static int by_distance(const void *one, const void *other)
     return a->p < b->p ? -1 : a->p > b->p;
 }
 
-/* All links whose two clusters are each other's nearest, sorted, or the smallest one; none longer than ``longest``. */
-static int64_t reliable_links(Table *t, int only_smallest, double longest, int64_t most)
+/* All links whose two clusters are each other's nearest, sorted: ``most`` at most, none longer than ``longest``. */
+static int64_t reliable_links(Table *t, double longest, int64_t most)
 {
     int64_t count = 0;
     for (int64_t a = 0; a < t->count; a++) {
         int64_t p = t->alive[a], q = t->near[p];
-        if (q < p || t->near[q] != p || t->smallest[p] > longest) continue;
-        if (only_smallest && count) {
-            if (t->smallest[p] < t->links[0].distance) t->links[0] = (Link){p, q, t->smallest[p]};
-            continue;
-        }
-        t->links[count++] = (Link){p, q, t->smallest[p]};
+        if (q > p && t->near[q] == p && t->smallest[p] <= longest) t->links[count++] = (Link){p, q, t->smallest[p]};
     }
     if (count > 1) qsort(t->links, (size_t)count, sizeof(Link), by_distance);
     return count < most ? count : most;
+}
+
+/* The smallest link of all, the first by index; its distance is not above ``longest``. Who has lost its nearest to a join
+   keeps its distance as a bound: no one else is nearer. It is searched again only when that bound is the smallest of all
+   (Müllner 2011, the generic algorithm). */
+static int64_t smallest_link(Table *t, double longest)
+{
+    for (;;) {
+        int64_t p = t->alive[0];
+        int again;
+        for (int64_t a = 1; a < t->count; a++)
+            if (t->smallest[t->alive[a]] < t->smallest[p]) p = t->alive[a];
+        if (!t->unsure[p]) {
+            if (t->smallest[p] > longest) return 0;
+            t->links[0] = (Link){p, t->near[p], t->smallest[p]};
+            return 1;
+        }
+        t->smallest[p] = smallest_of(t->m, distances_of(t, p), &t->near[p], &again);
+        t->unsure[p] = 0;
+        if (again) return TIED;
+    }
 }
 
 /* --- joining --- */
@@ -153,8 +171,8 @@ FOR_ALL_PROCESSORS static void join_rows(const Criterion *criterion, int64_t m, 
         for (int64_t c = 0; c < m; c++) one[c] = one[c] > other[c] ? one[c] : other[c];
 }
 
-/* Note who is joined, and who loses its nearest by that. */
-static void begin_join(Table *t, int64_t n_links)
+/* Note who is joined, and who loses its nearest by that: they are searched, or ``later``. */
+static void begin_join(Table *t, int64_t n_links, int later)
 {
     int64_t kept = 0;
     t->n_fresh = t->n_lost = 0;
@@ -168,13 +186,18 @@ static void begin_join(Table *t, int64_t n_links)
         t->alive[kept++] = r;
         if (t->partner[r] >= 0)
             t->fresh[t->n_fresh++] = r;
-        else if (t->partner[t->near[r]] != -1)
+        else if (t->unsure[r] || t->partner[t->near[r]] == -1)
+            continue;
+        else if (later)
+            t->unsure[r] = 1;
+        else
             t->lost[t->n_lost++] = r;
     }
     t->count = kept;
     for (int64_t k = 0; k < t->n_fresh; k++) {
         int64_t p = t->fresh[k];
         t->weight[p] = t->criterion.joint > 0.0 ? t->criterion.joint : t->weight[p] + t->weight[t->partner[p]];
+        t->unsure[p] = 0;
     }
 }
 
@@ -238,6 +261,7 @@ static void contract(Table *t)
         t->smallest[a] = t->smallest[r];
         t->name[a] = t->name[r];
         t->near[a] = t->near[r];
+        t->unsure[a] = t->unsure[r];
         t->alive[a] = a;
     }
     for (int64_t k = 0; k < t->n_fresh; k++) t->fresh[k] = t->moved[t->fresh[k]];
@@ -254,16 +278,16 @@ static void contract(Table *t)
         if (!criterion->sums) t->stored[a * width + a] = INFINITY;
         t->partner[a] = -1;
     }
-    for (int64_t a = 0; a < width; a++) t->found[a] = 0.0; /* marks those that are searched: their nearest is unknown */
+    for (int64_t a = 0; a < width; a++) t->found[a] = (double)t->unsure[a]; /* marks those whose nearest is not known */
     for (int64_t k = 0; k < t->n_fresh; k++) t->found[t->fresh[k]] = 1.0;
     for (int64_t k = 0; k < t->n_lost; k++) t->found[t->lost[k]] = 1.0;
     for (int64_t a = 0; a < width; a++) t->near[a] = t->found[a] > 0.0 ? a : t->moved[t->near[a]];
 }
 
-static void join(Table *t, int64_t n_links)
+static void join(Table *t, int64_t n_links, int later)
 {
     int64_t before = t->count;
-    begin_join(t, n_links);
+    begin_join(t, n_links, later);
     if (3 * n_links >= before || 2 * t->count < t->m) {
         contract(t);
         return;
@@ -278,7 +302,7 @@ static int make_room(Table *t, int64_t n)
 {
     size_t most = (size_t)(n > 0 ? n : 1), corner = most / 3 + 1;
     double *numbers = malloc((4 * most + corner * corner) * sizeof(double));
-    int64_t *places = malloc(8 * most * sizeof(int64_t));
+    int64_t *places = malloc(9 * most * sizeof(int64_t));
     t->links = malloc(most * sizeof(Link));
     if (!numbers || !places || !t->links) {
         free(numbers);
@@ -299,6 +323,7 @@ static int make_room(Table *t, int64_t n)
     t->fresh = places + 5 * most;
     t->lost = places + 6 * most;
     t->their_near = places + 7 * most;
+    t->unsure = places + 8 * most;
     return 0;
 }
 
@@ -324,17 +349,16 @@ EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_
     for (int64_t r = 0; r < n; r++) {
         t->name[r] = t->alive[r] = t->fresh[r] = r;
         t->partner[r] = -1;
+        t->unsure[r] = 0;
         t->spread[r] = sums ? stored[r * n + r] : 0.0;
         if (!sums) stored[r * n + r] = INFINITY;
     }
     while (t->count > n_clusters && (double)last < max_level) {
-        int64_t n_links;
-        if (search(t) == TIED) {
-            count = TIED;
-            break;
-        }
-        n_links = reliable_links(t, only_smallest, longest, t->count - n_clusters);
-        if (!n_links) break;
+        int64_t n_links = search(t);
+        if (n_links != TIED)
+            n_links = only_smallest ? smallest_link(t, longest) : reliable_links(t, longest, t->count - n_clusters);
+        if (n_links == TIED) count = TIED;
+        if (n_links <= 0) break;
         last++;
         for (int64_t k = 0; k < n_links; k++, count++) {
             level[count] = last;
@@ -343,7 +367,7 @@ EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_
             distance[count] = t->links[k].distance;
         }
         if (t->count - n_links == 1) break;
-        join(t, n_links);
+        join(t, n_links, only_smallest);
     }
     leave_room(t);
     return count;

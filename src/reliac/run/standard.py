@@ -1,16 +1,20 @@
 """Linkage matrices of the standard strategy.
 
-On a few objects without ties SciPy's own compiled code gives the same tree, at once. The order of the leaves is ours.
+On a few objects without ties our C code gives the links at once, and a tree need not be made. Where the package was
+built without it SciPy's own compiled code gives the same tree. The order of the leaves is ours.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.small.engine import SmallEngine
 from ..input.problem import Problem
+from ..native.library import library
 from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
 
@@ -22,14 +26,40 @@ MOST_LOOKED_AT = 300
 
 
 def linkage_without_ties(problem: Problem) -> NDArray[np.float64] | None:
-    """Return SciPy's linkage matrix of a small problem; None if there may be ties, or if it is not a case for SciPy.
+    """Return the linkage matrix of a small problem; None if there may be ties, or if it is not a case for this.
 
     Without ties there is one standard tree, whoever makes it; heights agree up to rounding. Ties are where strategies
     differ, and ours are settled by the order of the objects: then the matrix is made by an engine.
     """
+    if not 2 < problem.n_objects <= MOST:
+        return None
+    return _by_scipy(problem) if library() is None else _by_links(problem)
+
+
+def _by_links(problem: Problem) -> NDArray[np.float64] | None:
+    """Return the matrix of the links of all levels, by distance; one at a time where a join may come nearer."""
+    n, reducible = problem.n_objects, problem.criterion.reducible
+    found = SmallEngine(replace(problem, alpha=1.0 if reducible else 0.0)).levels_without_ties()
+    if found is None:
+        return None
+    level, (p, q, distance), _ = found
+    links = make_links(n, p, q, problem.heights(distance), level)
+    order = np.argsort(distance, kind="stable") if reducible else np.arange(n - 1)
+    if (np.diff(distance[order]) == 0.0).any() and reducible:
+        return None  # links of the same length, which the standard strategy takes by index
+    number = np.arange(2 * n - 1)
+    number[n + order] = np.arange(n, 2 * n - 1)
+    ends = np.sort(np.stack((number[links["left"]], number[links["right"]]), axis=1)[order], axis=1)
+    if (ends[:, 1] >= np.arange(n, 2 * n - 1)).any():
+        return None  # rounding made a cluster nearer than its parts are
+    return np.column_stack((ends, links["distance"][order], links["size"][order]))
+
+
+def _by_scipy(problem: Problem) -> NDArray[np.float64] | None:
+    """Return SciPy's matrix, after a look for ties."""
     row, squares = problem.criterion, problem.metric == "sqeuclidean"
-    most = MOST if row.reduction is np.minimum or not row.reducible else MOST_LOOKED_AT
-    if not 2 < problem.n_objects <= most or (row.geometric and squares):
+    looked_at = row.reduction is not np.minimum and row.reducible
+    if (looked_at and problem.n_objects > MOST_LOOKED_AT) or (row.geometric and squares):
         return None
     distances = np.asarray(problem.objects.condensed_distances(problem.metric), np.float64)
     if row.reduction is not np.minimum and may_tie(distances, row.reduction is np.add, row.geometric):

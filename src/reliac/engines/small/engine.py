@@ -71,18 +71,18 @@ class SmallEngine:
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Run level after level."""
-        if level == 0 and can_do(self.problem):
-            found = self._levels_without_ties()
-            if found is not None:
-                return iter((found,))
+        if level == 0 and (found := self.levels_without_ties()) is not None:
+            return iter((found,))
         if self.by_edges:
             return self._levels_of_edges(level)
         alone = self.problem.alpha == 0.0 and self.problem.tie_tolerance == 0.0
         return (one_by_one if alone else all_at_once)(self.problem, self.tables, level)
 
-    def _levels_without_ties(self) -> Batch | None:
-        """Return all levels; None if something is tied."""
+    def levels_without_ties(self) -> Batch | None:
+        """Return all levels at once; None if something is tied, or this is no case for the C code."""
         problem = self.problem
+        if not can_do(problem):
+            return None
         if self.by_edges:
             return levels_of_edges(problem, np.ascontiguousarray(problem.condensed_distances(), np.float64))
         return levels_of_table(problem, np.ascontiguousarray(_stored(problem, problem.base_distances()), np.float64))
