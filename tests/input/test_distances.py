@@ -87,11 +87,11 @@ def test_of_many_objects_those_looked_at_tell_other_kinds_of_distances(metric):
     distances.note_if_not_euclidean(pdist(points), 1000, "ward", 1)
 
 
-def test_the_look_at_the_distances_stops_at_200_objects(monkeypatch):
+def test_the_look_at_the_distances_stops_at_64_objects(monkeypatch):
     seen = []
     monkeypatch.setattr(np.linalg, "eigvalsh", lambda matrix: seen.append(len(matrix)) or np.ones(2))
     distances.note_if_not_euclidean(np.zeros((900, 900)), 900, "ward", 1)
-    assert seen == [200]
+    assert seen == [64]
 
 
 # --- rounding ---

@@ -288,7 +288,11 @@ class Distances(Objects):
     def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
         """Return the matrix in square form; squared, in float64, where the criterion speaks of points."""
         square = condensed.to_square(self.matrix, self.n)
-        return square.astype(np.float64) ** 2 if criterion.geometric else square
+        if not criterion.geometric:
+            return square
+        square = square.astype(np.float64, copy=False)  # a copy of what was given in any case
+        square *= square
+        return square
 
     def condensed_distances(self, metric: MetricLike) -> NDArray[np.float64]:
         """Return the matrix in condensed form."""

@@ -90,9 +90,10 @@ static int64_t take_edges(int64_t n, const Edge *edges, double longest, int only
 }
 
 /* Run the levels of n objects, given their distances, condensed. Returns the number of links, ``most`` at most, of which
-   ``level``, ``p``, ``q``, ``distance`` (n,) and ``pairs`` (n, 2), the nearest objects of both sides, tell. */
+   ``found`` (5, n) tells: the level, the two clusters by their first objects, and the nearest objects of both; and
+   ``distance`` (n,). */
 EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_smallest, int64_t most, double max_level,
-                               double longest, int64_t *level, int64_t *p, int64_t *q, double *distance, int64_t *pairs)
+                               double longest, int64_t *found, double *distance)
 {
     size_t room = (size_t)(n > 0 ? n : 1);
     double *near = malloc(room * sizeof(double));
@@ -104,12 +105,12 @@ EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_
         if (count != TIED) count = take_edges(n, edges, longest, only_smallest, places, places + room, links);
         for (; taken < count && taken < most && (double)links[taken].level <= max_level; taken++) {
             const Link *link = &links[taken];
-            level[taken] = link->level;
-            p[taken] = link->p;
-            q[taken] = link->q;
+            found[taken] = link->level;
+            found[n + taken] = link->p;
+            found[2 * n + taken] = link->q;
+            found[3 * n + taken] = link->i;
+            found[4 * n + taken] = link->j;
             distance[taken] = edges[link->edge].distance;
-            pairs[2 * taken] = link->i;
-            pairs[2 * taken + 1] = link->j;
         }
     }
     free(near);

@@ -3,10 +3,12 @@
 #include "shared.h"
 
 /* Joins, each given by an object of either side, become links between nodes: the twin of _join_nodes in
-   tree/building.py, which says what is what. ``root``, ``node``, ``first``, ``size`` (n,): room. */
-EXPORTED int64_t reliac_nodes(int64_t n, int64_t count, const int64_t *p, const int64_t *q, int64_t *left, int64_t *right,
-                              int64_t *sizes)
+   tree/building.py, which says what is what. ``ends`` (2, count): an object of either side; ``made`` (3, count): the
+   two nodes and the size of what they become. */
+EXPORTED int64_t reliac_nodes(int64_t n, int64_t count, const int64_t *ends, int64_t *made)
 {
+    const int64_t *p = ends, *q = ends + count;
+    int64_t *left = made, *right = made + count, *sizes = made + 2 * count;
     size_t room = (size_t)(n > 0 ? n : 1);
     int64_t *root = malloc(4 * room * sizeof(int64_t)), *node = root + room, *first = node + room, *size = first + room;
     if (!root) return NO_MEMORY;

@@ -5,7 +5,7 @@
 
 #include "shared.h"
 
-#define LANES 8  /* smallest numbers that are looked for side by side */
+#define LANES 16 /* smallest numbers that are looked for side by side */
 #define BLOCK 64 /* numbers that are compared at once */
 
 /* The smallest of m numbers, where it is for the first time, and whether it is there again. */

@@ -90,7 +90,7 @@ static int search(Table *t)
         const double *distance = distances_of(t, r);
         t->found[k] = smallest_of(t->m, distance, &t->their_near[k], &again);
         if (again) return TIED;
-        if (!some_not_larger(t->m, distance, t->smallest)) continue;
+        if (t->n_fresh == t->count || !some_not_larger(t->m, distance, t->smallest)) continue;
         for (int64_t a = 0; a < t->count; a++) {
             int64_t c = t->alive[a];
             if (distance[c] > t->smallest[c]) continue;
@@ -335,11 +335,11 @@ static void leave_room(Table *t)
 }
 
 /* Run the levels of a table of n objects, which is overwritten, and so are the weights. Returns the number of links, of
-   which ``level``, ``p``, ``q``, ``distance`` (n,) tell; TIED or NO_MEMORY if NumPy has to do it. */
+   which ``links`` (3, n), the level and the two clusters by their first objects, and ``distance`` (n,) tell; TIED or
+   NO_MEMORY if NumPy has to do it. */
 EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_t sums, int32_t offset, int32_t by_size,
                                double factor, double joint, int32_t only_smallest, int64_t n_clusters,
-                               double max_level, double longest, int64_t *level, int64_t *p, int64_t *q,
-                               double *distance)
+                               double max_level, double longest, int64_t *links, double *distance)
 {
     Table table = {.criterion = {sums, offset, by_size, factor, joint}, .m = n, .stored = stored, .weight = weight};
     Table *t = &table;
@@ -361,9 +361,9 @@ EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_
         if (n_links <= 0) break;
         last++;
         for (int64_t k = 0; k < n_links; k++, count++) {
-            level[count] = last;
-            p[count] = t->name[t->links[k].p];
-            q[count] = t->name[t->links[k].q];
+            links[count] = last;
+            links[n + count] = t->name[t->links[k].p];
+            links[2 * n + count] = t->name[t->links[k].q];
             distance[count] = t->links[k].distance;
         }
         if (t->count - n_links == 1) break;

@@ -38,14 +38,13 @@ def make_links(
     """Turn joins, each given by an object of either side, into links between nodes. O(n) on average."""
     links = np.zeros(len(p), dtype=LINK)
     links["distance"], links["level"] = distance, level
-    ends = p.astype(np.int64), q.astype(np.int64)
-    made: list[Any] = [np.zeros(len(p), np.int64) for _ in range(3)]
-    if (native := library()) is not None and native.reliac_nodes(n, len(p), *map(address, (*ends, *made))) >= 0:
+    ends, made = np.array((p, q), np.int64), np.zeros((3, len(p)), np.int64)
+    if (native := library()) is not None and native.reliac_nodes(n, len(p), address(ends), address(made)) >= 0:
         pass  # done, by the same lines in C
     elif n <= LARGE:  # lists are quicker than arrays in plain Python
-        made = [[0] * len(p) for _ in range(3)]
-        sets: list[Any] = [*(end.tolist() for end in ends), *(list(range(n)) for _ in range(3)), [1] * n]
-        _join_nodes(*sets, *made)
+        sets: list[Any] = [*ends.tolist(), *(list(range(n)) for _ in range(3)), [1] * n, *made.tolist()]
+        _join_nodes(*sets)
+        made = np.array(sets[-3:], np.int64)
     else:  # the same lines, compiled
         _compiled(_join_nodes)(*ends, np.arange(n), np.arange(n), np.arange(n), np.ones(n, np.int64), *made)
     links["left"], links["right"], links["size"] = made

@@ -25,24 +25,28 @@ def can_do(problem: Problem) -> bool:
 def levels_of_table(problem: Problem, stored: NDArray[np.float64]) -> Batch | None:
     """Run all levels of a table of stored numbers, which is overwritten; None if something was tied."""
     row, n, stop = problem.criterion, problem.n_objects, problem.stop
-    level, p, q = np.empty((3, n), np.int64)
-    distance, weight = np.empty(n), np.ones(n) if row.equal_parts else problem.weights.copy()
+    links, distance = np.empty((3, n), np.int64), np.empty(n)
+    weight = np.ones(n) if row.equal_parts else problem.weights.copy()
     factor, joint = two_alike() if row.equal_parts else (1.0, 0.0)
     count = library().reliac_levels(
         *(n, address(stored), address(weight), row.reduction is np.add, row.offset, row.by_size, factor, joint),
-        *(problem.alpha == 0.0, stop.n_clusters, stop.max_level, problem.longest),
-        *map(address, (level, p, q, distance)),
+        *(problem.alpha == 0.0, stop.n_clusters, stop.max_level, problem.longest, address(links), address(distance)),
     )
-    return None if count < 0 else Batch(level[:count], Links(p[:count], q[:count], distance[:count]), None)
+    if count < 0:
+        return None
+    level, p, q = links[:, :count]
+    return Batch(level, Links(p, q, distance[:count]), None)
 
 
 def levels_of_edges(problem: Problem, distances: NDArray[np.float64]) -> Batch | None:
     """Run all levels by the smallest distance, given all distances, condensed; None if something was tied."""
     n, stop = problem.n_objects, problem.stop
-    level, p, q = np.empty((3, n), np.int64)
-    distance, pairs = np.empty(n), np.empty((n, 2), np.int64)
+    found, distance = np.empty((5, n), np.int64), np.empty(n)
     count = library().reliac_single(
         *(n, address(distances), problem.alpha == 0.0, n - stop.n_clusters, stop.max_level, problem.longest),
-        *map(address, (level, p, q, distance, pairs)),
+        *(address(found), address(distance)),
     )
-    return None if count < 0 else Batch(level[:count], Links(p[:count], q[:count], distance[:count]), pairs[:count])
+    if count < 0:
+        return None
+    level, p, q = found[:3, :count]
+    return Batch(level, Links(p, q, distance[:count]), found[3:, :count].T)
