@@ -138,7 +138,7 @@ def test_any_small_problem_of_whole_numbers_gives_the_literal_links(data):
     n, d = data.draw(st.integers(1, 14)), data.draw(st.integers(1, 3))
     numbers = st.integers(0, data.draw(st.integers(1, 8)))
     X = np.array(data.draw(st.lists(st.lists(numbers, min_size=d, max_size=d), min_size=n, max_size=n)), dtype=float)
-    X = np.column_stack((X, np.full(n, 9.0)))  # a square table of zeros and ones could pass as distances
+    X = np.column_stack((np.full(n, 9.5), X))  # else zeros and ones could pass as distances, whole numbers as edges
     options = {"alpha": data.draw(st.sampled_from(ALPHAS)), "metric": "sqeuclidean"}
     if data.draw(st.booleans()):
         options["weights"] = np.array(data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)))

@@ -17,7 +17,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "reliac"
 #: rooms that share a floor do not know each other.
 FLOORS = [
     ["errors"],
-    ["machine", "native", "input.condensed", "input.mixed", "input.products"],
+    ["native"],
+    ["machine", "input.condensed", "input.mixed", "input.products"],
     ["files"],
     ["algorithm.criteria", "input.metrics"],
     ["input"],

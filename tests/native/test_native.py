@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from problems import CRITERIA, lattice, tie_free
@@ -19,6 +19,7 @@ from reliac.algorithm.criteria import distance_from_sums
 from reliac.engines.small import untied
 from reliac.engines.small.engine import SmallEngine
 from reliac.errors import InvariantError
+from reliac.input.condensed import to_square
 from reliac.input.problem import make_problem
 from reliac.native import building
 from reliac.native.library import address, library
@@ -137,6 +138,14 @@ def test_the_formula_in_c_is_the_one_in_python(criterion):
         expected = distance_from_sums(stored[0, 1], *spreads, *weights, row.offset, row.by_size)
         found = untied.levels_of_table(problem, stored)
         assert found.links.distance.tolist() == [expected]
+
+
+@needs_c
+def test_the_square_form_is_that_of_scipy():
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 31, 32, 33, 64, 65, 130):
+        distances = rng.random(n * (n - 1) // 2)
+        np.testing.assert_array_equal(to_square(distances, n), squareform(distances))
 
 
 @needs_c

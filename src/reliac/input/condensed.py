@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..native.library import address, library
+
 Number = TypeVar("Number", int, NDArray[np.intp])
 
 
@@ -68,6 +70,10 @@ def to_square(matrix: NDArray[Any], n: int) -> NDArray[Any]:
     """Return a new square matrix from square or condensed distances, in their own float type."""
     if matrix.ndim == 2:
         return matrix.copy()
+    if n > 1 and matrix.dtype == np.float64 and matrix.flags.c_contiguous and (native := library()) is not None:
+        square = np.empty((n, n))
+        native.reliac_unfold(n, address(matrix), address(square))
+        return square
     from scipy.spatial.distance import squareform
 
     return np.asarray(squareform(matrix, checks=False)) if n > 1 else np.zeros((n, n), dtype=matrix.dtype)

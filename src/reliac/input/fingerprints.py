@@ -17,8 +17,8 @@ from .numbers import is_sparse
 #: Of data above this many numbers only evenly spaced rows are hashed, about as many numbers in all ...
 NUMBERS_HASHED = 2**21
 
-#: ... and of distances one in 128 of that: a row tells of all objects, and hashing takes longer than searching.
-SHARE_OF_DISTANCES = 128
+#: ... and of distances one in 256 of that: a row tells of all objects, and hashing takes longer than searching.
+SHARE_OF_DISTANCES = 256
 
 
 def vectors_fingerprint(rows: Any) -> str:

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -254,7 +255,7 @@ class Distances(Objects):
 
     how_to_fit: ClassVar[str] = "pass the distances as float32 or condensed, pass vectors instead, or cluster a sample"
 
-    @property
+    @cached_property
     def n(self) -> int:
         """The number of objects that the matrix is about."""
         return len(self.matrix) if self.matrix.ndim == 2 else condensed.count_objects(len(self.matrix)) or 0

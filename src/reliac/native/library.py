@@ -16,13 +16,14 @@ logger = logging.getLogger("reliac")
 
 _WHOLE, _FLAG, _FLOAT, _ARRAY = ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_void_p
 
-#: What every function takes; the C files say what it means. All return a number of links; less than 0: not done.
+#: What every function takes; the C files say what it means. All return a number: below 0, nothing was done.
 FUNCTIONS = {
     "reliac_levels": (
         *(_WHOLE, _ARRAY, _ARRAY, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
         *(_FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY),
     ),
     "reliac_single": (_WHOLE, _ARRAY, _FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY),
+    "reliac_unfold": (_WHOLE, _ARRAY, _ARRAY),
     "reliac_nodes": (_WHOLE, _WHOLE, _ARRAY, _ARRAY),
 }
 

@@ -78,6 +78,27 @@ static const double *distances_of(Table *t, int64_t r)
     return t->distance;
 }
 
+/* Search all objects. As long as all weigh 1 and have no spread the distance is what is stored, and half of it by size:
+   no formula is needed. */
+static int first_search(Table *t)
+{
+    double times = t->criterion.by_size ? 0.5 : 1.0;
+    int plain = 1, again;
+    for (int64_t r = 0; r < t->m; r++) plain &= t->weight[r] == 1.0 && t->spread[r] == 0.0;
+    for (int64_t r = 0; r < t->m; r++) {
+        double *row = t->stored + r * t->m, own = row[r];
+        if (plain) {
+            row[r] = INFINITY;
+            t->smallest[r] = times * smallest_of(t->m, row, &t->near[r], &again);
+            row[r] = own;
+        } else {
+            t->smallest[r] = smallest_of(t->m, distances_of(t, r), &t->near[r], &again);
+        }
+        if (again) return TIED;
+    }
+    return 0;
+}
+
 /* Search new clusters, and those that have lost their nearest. To whom a new cluster comes nearer than everybody else,
    it becomes the nearest. */
 static int search(Table *t)
@@ -90,7 +111,7 @@ static int search(Table *t)
         const double *distance = distances_of(t, r);
         t->found[k] = smallest_of(t->m, distance, &t->their_near[k], &again);
         if (again) return TIED;
-        if (t->n_fresh == t->count || !some_not_larger(t->m, distance, t->smallest)) continue;
+        if (!some_not_larger(t->m, distance, t->smallest)) continue;
         for (int64_t a = 0; a < t->count; a++) {
             int64_t c = t->alive[a];
             if (distance[c] > t->smallest[c]) continue;
@@ -345,16 +366,16 @@ EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_
     Table *t = &table;
     int64_t count = 0, last = 0;
     if (make_room(t, n)) return NO_MEMORY;
-    t->count = t->n_fresh = n;
+    t->count = n;
     for (int64_t r = 0; r < n; r++) {
-        t->name[r] = t->alive[r] = t->fresh[r] = r;
+        t->name[r] = t->alive[r] = r;
         t->partner[r] = -1;
         t->unsure[r] = 0;
         t->spread[r] = sums ? stored[r * n + r] : 0.0;
         if (!sums) stored[r * n + r] = INFINITY;
     }
     while (t->count > n_clusters && (double)last < max_level) {
-        int64_t n_links = search(t);
+        int64_t n_links = last ? search(t) : first_search(t);
         if (n_links != TIED)
             n_links = only_smallest ? smallest_link(t, longest) : reliable_links(t, longest, t->count - n_clusters);
         if (n_links == TIED) count = TIED;
