@@ -34,4 +34,4 @@ format: $(VENV)/.test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) src/reliac/native/*.library demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
