@@ -76,6 +76,13 @@ class History:
             yield links.take(rows)
 
 
+def each_level(batch: Batch) -> Iterator[Batch]:
+    """Go through the levels of a batch."""
+    for rows in split_runs(batch.level):
+        pairs = None if batch.object_pairs is None else batch.object_pairs[rows]
+        yield Batch(batch.level[rows], batch.links.take(rows), pairs)
+
+
 def history_of(tree: ClusterTree, objects: NDArray[np.intp] | None = None) -> History:
     """Return the levels of a tree, all of them or those of some whole clusters, with the objects renumbered.
 

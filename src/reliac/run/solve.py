@@ -32,7 +32,7 @@ from ..machine import check_jobs
 from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
 from .checkpoint import Checkpoint, Earlier
-from .history import History, Progress, history_of
+from .history import History, Progress, each_level, history_of
 from .outlook import Outlook
 from .progress import make_reporter, say_nothing
 
@@ -214,7 +214,10 @@ class Run:
             engine.join(groups_of(links, self.problem.n_objects))
         if engine.name not in PLAIN:  # they have neither, and to ask takes longer than a small problem does
             self._prepare(engine)
-        for level, (p, q, distance), pairs in engine.levels(self.history.last_level):
+        batches = engine.levels(self.history.last_level)
+        if engine.name in PLAIN and self.heard:  # few objects, and whoever hears of them hears of every level
+            batches = (level for batch in batches for level in each_level(batch))
+        for level, (p, q, distance), pairs in batches:
             self.write(Batch(level, Links(p, q, self.problem.heights(distance)), pairs))
 
     def _prepare(self, engine: Engine) -> None:
@@ -239,9 +242,14 @@ class Run:
     def write(self, batch: Batch) -> None:
         """Write down the links of further levels."""
         self.history.add(batch)
-        if self.report is not say_nothing or self.keeper:  # else an estimate would be made for nobody
+        if self.heard:  # else an estimate would be made for nobody
             self._tell()
             self._keep()
+
+    @property
+    def heard(self) -> bool:
+        """Whether somebody wants to know how far the run is, or a checkpoint is to be written."""
+        return self.report is not say_nothing or self.keeper is not None
 
     def hear(self, pace: Pace) -> None:
         """Hear how far the engine is between two levels, and tell it now and then."""
