@@ -32,7 +32,7 @@ from .run.neighbors import cluster_along
 from .run.parts import cluster_by_parts
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
-from .run.standard import linkage_without_ties, turned
+from .run.standard import linkage_without_ties, may_tie, turned
 from .run.tables import Wanted, cluster_table
 from .tree.building import with_root
 from .tree.clustertree import ClusterTree
@@ -363,8 +363,9 @@ def linkage(
     problem = make_problem(y, row.name, metric="precomputed" if condensed else metric)
     matrix = linkage_without_ties(problem)
     if matrix is None:
-        tree = cluster_problem(replace(problem, alpha=1.0 if row.reducible else 0.0))
-        if row.reducible and has_ties(tree):  # a tie joins three at once: not what the standard strategy does
+        by_level = row.reducible and not may_tie(problem)  # all reliable links at once: the same tree, sooner
+        tree = cluster_problem(replace(problem, alpha=1.0 if by_level else 0.0))
+        if by_level and has_ties(tree):  # a tie joins three at once: not what the standard strategy does
             tree = cluster_problem(replace(problem, alpha=0.0))
         matrix = tree.linkage_matrix("distance" if row.reducible else "level")
     return turned(matrix, problem.objects.condensed_distances(problem.metric)) if optimal_ordering else matrix

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
@@ -12,7 +14,7 @@ from problems import CRITERIA, lattice, tie_free
 from reliac.input.problem import make_problem
 from reliac.run import standard
 from reliac.run.solve import cluster_problem
-from reliac.run.standard import linkage_without_ties, may_tie
+from reliac.run.standard import distances_tie, linkage_without_ties, may_tie
 
 
 @pytest.fixture(params=["C", "SciPy"])
@@ -45,10 +47,10 @@ def test_ties_go_to_an_engine(criterion, by):
 
 def test_sums_of_whole_numbers_may_tie_where_no_two_of_them_are_equal():
     distances = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    assert may_tie(distances, summed=True, geometric=False)
-    assert may_tie(np.sqrt(distances), summed=True, geometric=True)
-    assert not may_tie(distances, summed=False, geometric=False)
-    assert not may_tie(distances + 0.3, summed=True, geometric=False)
+    assert distances_tie(distances, summed=True, geometric=False)
+    assert distances_tie(np.sqrt(distances), summed=True, geometric=True)
+    assert not distances_tie(distances, summed=False, geometric=False)
+    assert not distances_tie(distances + 0.3, summed=True, geometric=False)
 
 
 def test_squared_distances_of_points_are_not_a_case_for_scipy(by):
@@ -62,3 +64,25 @@ def test_the_public_function_agrees_with_scipy_on_vectors_and_distances(by):
     for criterion in CRITERIA:
         assert np.allclose(reliac.linkage(X, criterion), linkage(X, criterion))
         assert np.allclose(reliac.linkage(pdist(X), criterion), linkage(pdist(X), criterion))
+
+
+@pytest.mark.parametrize("criterion", ["complete", "average", "weighted", "ward"])
+def test_a_tie_that_joins_no_three_clusters_is_settled_by_index(criterion, by):
+    """Object 2 is at 8 from 4 and 5. At first 4 has 3 nearer, so 2 and 5 are reliable; one link later 4 has not."""
+    tied = np.array([15.0, 27, 3, 27, 8, 18, 18, 19, 24, 10, 8, 8, 7, 19, 24])
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", reliac.NotEuclideanWarning)
+        for given in [tied, *(rng.integers(1, 30, n * (n - 1) // 2).astype(float) for n in [5, 8, 11, 14] * 10)]:
+            expected = reliac.cluster(given, criterion, metric="precomputed", alpha=0.0, engine="literal")
+            np.testing.assert_array_equal(reliac.linkage(given, criterion), expected.linkage_matrix("distance"))
+
+
+def test_of_many_objects_rounded_numbers_may_tie_and_others_do_not():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1600, 3))
+    assert not may_tie(make_problem(X, "average"))
+    assert may_tie(make_problem(np.round(X), "average"))
+    assert not may_tie(make_problem(pdist(X), "average", metric="precomputed"))
+    assert not may_tie(make_problem(pdist(X).astype(np.float32), "average", metric="precomputed"))
+    assert may_tie(make_problem(np.round(pdist(X), 2), "average", metric="precomputed"))

@@ -70,7 +70,8 @@ def to_square(matrix: NDArray[Any], n: int) -> NDArray[Any]:
     """Return a new square matrix from square or condensed distances, in their own float type."""
     if matrix.ndim == 2:
         return matrix.copy()
-    if n > 1 and matrix.dtype == np.float64 and matrix.flags.c_contiguous and (native := library()) is not None:
+    whole = matrix.dtype == np.float64 and matrix.flags.c_contiguous and matrix.flags.aligned
+    if n > 1 and whole and (native := library()) is not None:
         square = np.empty((n, n))
         native.reliac_unfold(n, address(matrix), address(square))
         return square

@@ -4,12 +4,14 @@ before anything is installed.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shlex
 import shutil
 import subprocess
 import sysconfig
+import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -35,17 +37,18 @@ def build(folder: Path = FOLDER) -> Path:
 
     Raises an OSError where there is none, and a CalledProcessError where it fails.
     """
-    path, new = library_path(folder), folder / f"reliac.{os.getpid()}.part"
-    command = [*_compiler(), *(source.name for source in sorted(folder.glob("*.c")))]
-    msvc = Path(command[0]).stem.lower() == "cl"
-    command += [*OPTIONS_OF_MSVC, f"/Fe:{new}"] if msvc else [*OPTIONS, "-o", str(new), "-lm"]
-    try:
-        subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
-        for old in folder.glob("reliac-*.library"):
-            old.unlink()
+    path, sources = library_path(folder), [str(source) for source in sorted(folder.resolve().glob("*.c"))]
+    command = [*_compiler(), *sources]
+    with tempfile.TemporaryDirectory(dir=folder) as room:  # some compilers leave more files behind
+        new = Path(room).resolve() / "reliac.library"
+        msvc = Path(command[0]).stem.lower() == "cl"
+        command += [*OPTIONS_OF_MSVC, f"/Fe:{new}"] if msvc else [*OPTIONS, "-o", str(new), "-lm"]
+        subprocess.run(command, check=True, capture_output=True, text=True, cwd=room)
         new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)
+    for old in folder.glob("reliac-*.library"):
+        if old != path:
+            with contextlib.suppress(OSError):  # one that a process has loaded may not be removed everywhere
+                old.unlink()
     return path
 
 
@@ -53,7 +56,7 @@ def _compiler() -> list[str]:
     """Return the command of a C compiler."""
     named = os.environ.get("CC")
     for command in [named] if named else [sysconfig.get_config_var("CC"), "cc", "gcc", "clang", "cl"]:
-        words = shlex.split(command or "")
+        words = shlex.split(command or "", posix=os.name == "posix")
         if words and shutil.which(words[0]):
             return words
     raise FileNotFoundError(f"no C compiler was found (CC={named!r})")

@@ -16,7 +16,7 @@ logger = logging.getLogger("reliac")
 
 _WHOLE, _FLAG, _FLOAT, _ARRAY = ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_void_p
 
-#: What every function takes; the C files say what it means. All return a number: below 0, nothing was done.
+#: What every function takes; the C files say what it means. All return a number: below 0, what was asked is not done.
 FUNCTIONS = {
     "reliac_levels": (
         *(_WHOLE, _ARRAY, _ARRAY, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
@@ -44,6 +44,6 @@ def library() -> Any:
 
 def address(array: NDArray[Any]) -> int:
     """Return where the numbers of an array are, one after the other; it must live until the call is done."""
-    if not array.flags.c_contiguous:
-        raise InvariantError("C code was given an array with gaps: please report this")
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        raise InvariantError("C code was given an array with gaps, or between two places: please report this")
     return int(array.ctypes.data)

@@ -10,8 +10,11 @@ EXPORTED int64_t reliac_nodes(int64_t n, int64_t count, const int64_t *ends, int
     const int64_t *p = ends, *q = ends + count;
     int64_t *left = made, *right = made + count, *sizes = made + 2 * count;
     size_t room = (size_t)(n > 0 ? n : 1);
-    int64_t *root = malloc(4 * room * sizeof(int64_t)), *node = root + room, *first = node + room, *size = first + room;
+    int64_t *root = malloc(4 * room * sizeof(int64_t)), *node, *first, *size;
     if (!root) return NO_MEMORY;
+    node = root + room;
+    first = node + room;
+    size = first + room;
     for (int64_t x = 0; x < n; x++) {
         root[x] = node[x] = first[x] = x;
         size[x] = 1;

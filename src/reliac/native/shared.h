@@ -3,6 +3,7 @@
 #ifndef RELIAC_SHARED_H
 #define RELIAC_SHARED_H
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +19,10 @@
 #define FOR_ALL_PROCESSORS __attribute__((target_clones("avx2", "default")))
 #else
 #define FOR_ALL_PROCESSORS
+#endif
+
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#error "numbers would be rounded otherwise than NumPy rounds them"
 #endif
 
 /* What a function returns instead of a number of links, when NumPy has to do it: something is tied; there is no memory;

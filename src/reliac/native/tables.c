@@ -57,7 +57,7 @@ FOR_ALL_PROCESSORS static void distances_from_sums(const Criterion *criterion, i
         double numerator = twice * stored[c] - (weights[c] * weights[c] * spread + weight * weight * spreads[c]);
         double by = criterion->by_size ? weight + weights[c] : weight * weights[c];
         double value = numerator / (twice * by);
-        distance[c] = value > 0.0 ? value : 0.0;
+        distance[c] = value > 0.0 || value != value ? value : 0.0; /* what is no number stays none, as in NumPy */
     }
 }
 

@@ -18,11 +18,14 @@ from ..native.library import library
 from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
 
-#: Above so many objects our own compiled code is worth its loading ...
+#: Above so many objects our own compiled code is worth its loading.
 MOST = 1500
 
-#: ... and above so many, where every step of ours joins many pairs, looking for ties takes longer than an engine.
-MOST_LOOKED_AT = 300
+#: Of more objects so many are looked at for distances that occur twice ...
+OBJECTS_LOOKED_AT = 64
+
+#: ... of which float32 has as many by chance.
+BY_CHANCE = 4
 
 
 def linkage_without_ties(problem: Problem) -> NDArray[np.float64] | None:
@@ -58,26 +61,40 @@ def _by_links(problem: Problem) -> NDArray[np.float64] | None:
 def _by_scipy(problem: Problem) -> NDArray[np.float64] | None:
     """Return SciPy's matrix, after a look for ties."""
     row, squares = problem.criterion, problem.metric == "sqeuclidean"
-    looked_at = row.reduction is not np.minimum and row.reducible
-    if (looked_at and problem.n_objects > MOST_LOOKED_AT) or (row.geometric and squares):
+    if row.geometric and squares:
         return None
     distances = np.asarray(problem.objects.condensed_distances(problem.metric), np.float64)
-    if row.reduction is not np.minimum and may_tie(distances, row.reduction is np.add, row.geometric):
+    if row.reduction is not np.minimum and distances_tie(distances, row.reduction is np.add, row.geometric):
         return None
     from scipy.cluster.hierarchy import linkage
 
     matrix = np.asarray(linkage(distances, row.name))
-    return None if _repeat(matrix[:, 2]) else matrix
+    return None if _repeats(matrix[:, 2]) else matrix
 
 
-def may_tie(distances: NDArray[np.float64], summed: bool, geometric: bool) -> bool:
+def may_tie(problem: Problem) -> bool:
+    """Tell whether ties are likely, in a problem of which :func:`linkage_without_ties` has made no matrix.
+
+    Ties may decide a tree without joining three clusters at once. Of a few objects they are the reason that there is no
+    matrix. Of many objects some are looked at: rounded or whole numbers have distances that occur twice.
+    """
+    n = problem.n_objects
+    if n <= MOST:
+        return True
+    some = problem.objects.subset(np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
+    distances = some.condensed_distances(problem.metric)
+    given = getattr(problem.objects, "matrix", distances)
+    return _repeats(distances[distances > 0.0]) > (BY_CHANCE if given.dtype.itemsize < 8 else 0)
+
+
+def distances_tie(distances: NDArray[np.float64], summed: bool, geometric: bool) -> bool:
     """Tell whether links may be equally long: some distances are, or sums of them may be since all are whole numbers.
 
     ``geometric``: their squares are what is summed.
     """
     if summed and _whole(distances * distances if geometric else distances):
         return True
-    return _repeat(distances)
+    return _repeats(distances) > 0
 
 
 def _whole(values: NDArray[Any]) -> bool:
@@ -88,10 +105,10 @@ def _whole(values: NDArray[Any]) -> bool:
     return True
 
 
-def _repeat(values: NDArray[Any]) -> bool:
-    """Tell whether a value occurs twice."""
+def _repeats(values: NDArray[Any]) -> int:
+    """Count how often a value occurs again."""
     ordered = np.sort(values)
-    return bool((ordered[1:] == ordered[:-1]).any())
+    return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
 
 
 def turned(matrix: NDArray[np.float64], distances: NDArray[Any]) -> NDArray[np.float64]:

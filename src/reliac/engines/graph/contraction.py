@@ -12,7 +12,7 @@ from ..compiled.loading import bare_inlined, compiled
 from ..compiled.sets import top
 from ..vectors.moments import Moments
 from .brief import store_brief
-from .rows import SMALLEST, Room, Rows, add_row, begin_row, put_entry
+from .rows import IS_LONG, SMALLEST, Room, Rows, add_row, begin_row, put_entry
 from .steps import N_SEARCHED, Steps
 
 #: A graph is contracted when clusters have become fewer than this share of its slots ...
@@ -51,7 +51,7 @@ def fetch_entry(rows, aside, e, k):
             rows.pair[k] = aside.pair[e]
         else:
             rows.count[k] = aside.count[e]
-            if len(rows.long_count):
+            if aside.count[e] == IS_LONG:
                 rows.long_count[k] = aside.long_count[e]
 
 

@@ -73,7 +73,7 @@ def count_at(rows, k):
 @bare_inlined
 def put_count(rows, k, count):
     """Write a count, never negative, into place k; see :func:`count_at`."""
-    if count < LARGEST_BASE and np.float64(np.int32(count)) == count:
+    if count <= LARGEST_BASE and np.float64(np.int32(count)) == count:
         rows.count[k] = np.int32(count)
     elif np.float64(np.float32(count)) == count:
         rows.count[k] = np.float32(-count).view(np.int32)

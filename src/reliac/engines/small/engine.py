@@ -84,8 +84,9 @@ class SmallEngine:
         if not can_do(problem):
             return None
         if self.by_edges:
-            return levels_of_edges(problem, np.ascontiguousarray(problem.condensed_distances(), np.float64))
-        return levels_of_table(problem, np.ascontiguousarray(_stored(problem, problem.base_distances()), np.float64))
+            return levels_of_edges(problem, np.require(problem.condensed_distances(), np.float64, ["C", "A"]))
+        stored = _stored(problem, problem.base_distances())
+        return levels_of_table(problem, np.require(stored, np.float64, ["C", "A"]))
 
     def _levels_of_edges(self, level: int) -> Iterator[Batch]:
         problem, stop, n = self.problem, self.problem.stop, self.problem.n_objects
