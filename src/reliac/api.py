@@ -32,7 +32,7 @@ from .run.neighbors import cluster_along
 from .run.parts import cluster_by_parts
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
-from .run.standard import linkage_without_ties, may_tie, turned
+from .run.standard import may_tie, small_linkage, turned
 from .run.tables import Wanted, cluster_table
 from .tree.building import with_root
 from .tree.clustertree import ClusterTree
@@ -361,7 +361,7 @@ def linkage(
         check_memory(BYTES_TO_ORDER * n**2, f"The optimal ordering of {n} objects", "leave out optimal_ordering")
     row = get_criterion(method)
     problem = make_problem(y, row.name, metric="precomputed" if condensed else metric)
-    matrix = linkage_without_ties(problem)
+    matrix = small_linkage(problem)
     if matrix is None:
         by_level = row.reducible and not may_tie(problem)  # all reliable links at once: the same tree, sooner
         tree = cluster_problem(replace(problem, alpha=1.0 if by_level else 0.0))

@@ -1,4 +1,4 @@
-"""The C code: the links of NumPy bit for bit, ties left to NumPy, and everything goes on without a compiler."""
+"""The C code: the links of NumPy bit for bit, and everything goes on without a compiler."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
-from problems import CRITERIA, lattice, tie_free
+from problems import CRITERIA, lattice, tie_free, tied
 from reliac.algorithm.criteria import distance_from_sums
-from reliac.engines.small import untied
+from reliac.engines.small import at_once
 from reliac.engines.small.engine import SmallEngine
 from reliac.errors import InvariantError
 from reliac.input.condensed import to_square
@@ -47,11 +47,11 @@ def links_of(problem):
 
 def assert_as_numpy(monkeypatch, data, criterion, **options):
     problem = make_problem(data, criterion, **options)
-    assert SmallEngine(problem).levels_without_ties() is not None
+    assert SmallEngine(problem).levels_at_once() is not None
     quick = links_of(problem)
     with monkeypatch.context() as patch:
-        patch.setattr(untied, "library", lambda: None)
-        assert SmallEngine(problem).levels_without_ties() is None
+        patch.setattr(at_once, "library", lambda: None)
+        assert SmallEngine(problem).levels_at_once() is None
         plain = links_of(problem)
     assert len(quick) == len(plain)
     for one, other in zip(quick, plain, strict=True):
@@ -107,21 +107,30 @@ def test_any_small_problem_is_that_of_the_literal_engine(seed, n, criterion, alp
 @needs_c
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_ties_are_left_to_numpy_wherever_they_come(criterion, alpha):
+def test_tied_links_are_those_of_numpy(monkeypatch, criterion, alpha):
+    if criterion == "single":
+        assert SmallEngine(make_problem(lattice(0), criterion, alpha=alpha)).levels_at_once() is None
+        return
     late = np.array(
         [[0.0], [1.0], [4.5], [7.75], [9.25]]
     )  # the one in the middle is as far from the means of both pairs
-    for X in (lattice(0),) if criterion in ("single", "complete") else (lattice(0), late):
-        assert SmallEngine(make_problem(X, criterion, alpha=alpha)).levels_without_ties() is None
+    for X in (lattice(0), late, tied(0), tied(1), np.repeat(tied(2), 3, axis=0), np.zeros((40, 1))):
+        for metric in ("sqeuclidean", "euclidean"):
+            for stop in ({}, {"n_clusters": 2}, {"max_level": 2}):
+                problem = make_problem(X, criterion, metric=metric, alpha=alpha, **stop)
+                if SmallEngine(problem).levels_at_once() is not None:
+                    assert_as_numpy(monkeypatch, X, criterion, metric=metric, alpha=alpha, **stop)
+    whole = SmallEngine(make_problem(lattice(0), criterion, metric="sqeuclidean", alpha=alpha)).levels_at_once()
+    assert (whole is None) == (alpha == 1.0 and criterion in ("weighted", "median"))  # thirds are left to NumPy
 
 
 @needs_c
 def test_other_strategies_and_many_objects_are_left_to_others():
     X = tie_free(0)
     for options in ({"alpha": 0.5}, {"tie_tolerance": 0.1}):
-        assert SmallEngine(make_problem(X, "average", **options)).levels_without_ties() is None
-    many = make_problem(np.random.default_rng(0).normal(size=(untied.MOST_OBJECTS + 1, 1)), "average")
-    assert not untied.can_do(many)
+        assert SmallEngine(make_problem(X, "average", **options)).levels_at_once() is None
+    many = make_problem(np.random.default_rng(0).normal(size=(at_once.MOST_OBJECTS + 1, 1)), "average")
+    assert not at_once.can_do(many)
 
 
 @needs_c
@@ -136,7 +145,7 @@ def test_the_formula_in_c_is_the_one_in_python(criterion):
         problem = make_problem(np.array([1.0]), criterion, metric="precomputed", weights=weights)
         row = problem.criterion
         expected = distance_from_sums(stored[0, 1], *spreads, *weights, row.offset, row.by_size)
-        found = untied.levels_of_table(problem, stored)
+        found = at_once.levels_of_table(problem, stored)
         assert found.links.distance.tolist() == [expected]
 
 

@@ -14,7 +14,7 @@ from problems import CRITERIA, lattice, tie_free
 from reliac.input.problem import make_problem
 from reliac.run import standard
 from reliac.run.solve import cluster_problem
-from reliac.run.standard import distances_tie, linkage_without_ties, may_tie
+from reliac.run.standard import distances_tie, may_tie, small_linkage
 
 
 @pytest.fixture(params=["C", "SciPy"])
@@ -33,7 +33,7 @@ def test_without_ties_the_matrix_is_that_of_the_engines_row_for_row(criterion, s
     X = tie_free(seed)
     for data, metric in ((X, "euclidean"), (pdist(X), "precomputed")):
         problem = make_problem(data, criterion, metric=metric, alpha=0.0)
-        quick = linkage_without_ties(problem)
+        quick = small_linkage(problem)
         assert quick is not None
         slow = cluster_problem(problem).linkage_matrix("distance" if problem.criterion.reducible else "level")
         assert np.array_equal(quick[:, [0, 1, 3]], slow[:, [0, 1, 3]])
@@ -41,8 +41,15 @@ def test_without_ties_the_matrix_is_that_of_the_engines_row_for_row(criterion, s
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_ties_go_to_an_engine(criterion, by):
-    assert linkage_without_ties(make_problem(lattice(0), criterion)) is None
+def test_ties_are_settled_by_index_or_go_to_an_engine(criterion, by):
+    problem = make_problem(lattice(0), criterion, metric="sqeuclidean", alpha=0.0)
+    matrix = small_linkage(problem)
+    if by == "SciPy" or criterion == "single":
+        assert matrix is None
+    else:
+        expected = cluster_problem(problem, "literal")
+        order = "distance" if problem.criterion.reducible else "level"
+        np.testing.assert_array_equal(matrix, expected.linkage_matrix(order))
 
 
 def test_sums_of_whole_numbers_may_tie_where_no_two_of_them_are_equal():
@@ -55,8 +62,8 @@ def test_sums_of_whole_numbers_may_tie_where_no_two_of_them_are_equal():
 
 def test_squared_distances_of_points_are_not_a_case_for_scipy(by):
     problem = make_problem(tie_free(0), "ward", metric="sqeuclidean")
-    assert (linkage_without_ties(problem) is None) == (by == "SciPy")
-    assert linkage_without_ties(make_problem(tie_free(0), "average", metric="sqeuclidean")) is not None
+    assert (small_linkage(problem) is None) == (by == "SciPy")
+    assert small_linkage(make_problem(tie_free(0), "average", metric="sqeuclidean")) is not None
 
 
 def test_the_public_function_agrees_with_scipy_on_vectors_and_distances(by):

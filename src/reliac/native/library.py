@@ -20,7 +20,7 @@ _WHOLE, _FLAG, _FLOAT, _ARRAY = ctypes.c_int64, ctypes.c_int32, ctypes.c_double,
 FUNCTIONS = {
     "reliac_levels": (
         *(_WHOLE, _ARRAY, _ARRAY, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
-        *(_FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY),
+        *(_FLAG, _FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY),
     ),
     "reliac_single": (_WHOLE, _ARRAY, _FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY),
     "reliac_unfold": (_WHOLE, _ARRAY, _ARRAY),

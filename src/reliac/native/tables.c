@@ -1,12 +1,14 @@
-/* All levels of one small table in which nothing is tied: what tables.py and levels.py in engines/small do.
+/* All levels of one small table: what tables.py, levels.py and one_by_one.py in engines/small do.
 
-   Whatever is tied ends the work at once: then NumPy begins again, which knows what ties mean. Every number has the bits
-   that NumPy gives it, so no product and sum may be fused (-ffp-contract=off).
+   Every number has the bits that NumPy gives it, so no product and sum may be fused (-ffp-contract=off). What is left to
+   NumPy (TIED): groups of three or more where parts count alike, whose shares are not halves, and very many ties.
 
    A table has m rows of m numbers. A row whose cluster was joined into another one is "gone": infinitely far from all.
 */
 
 #include "smallest.h"
+
+#define MANY_TIES 8 /* links of a level, for every object */
 
 /* What a criterion means: see algorithm/criteria.py, which has all formulas. */
 typedef struct {
@@ -14,7 +16,7 @@ typedef struct {
     int offset;    /* distances between representatives: the spreads of both sides are taken off */
     int by_size;   /* times w v / (w + v) */
     double factor; /* what the numbers of each part of a pair are multiplied by */
-    double joint;  /* the weight of a joined pair; 0: the sum of both */
+    double joint;  /* the weight of a joined pair; 0: the sum of both, and groups may have more parts */
 } Criterion;
 
 typedef struct {
@@ -24,22 +26,27 @@ typedef struct {
 
 typedef struct {
     Criterion criterion;
-    int64_t m;                          /* rows of the table as it lies in memory now */
-    double *stored, *weight, *spread;   /* (m, m), (m,), (m,): spread is the diagonal */
-    double *smallest;                   /* (m,): of every cluster the distance of its nearest */
-    double *distance;                   /* (m,): room for the distances of one cluster */
-    double *found;                      /* (m,): room for the smallest distances of new clusters */
-    double *corner;                     /* (room for pairs of new clusters) */
-    int64_t *near, *name;               /* (m,): the nearest; the first object */
-    int64_t *alive, count;              /* the rows that are not gone, in order, and their number */
-    int64_t *partner;                   /* (m,): who is joined into a row at this level, or -1 */
-    int64_t *moved;                     /* (m,): room; where a row has come to */
-    int64_t *fresh, n_fresh;            /* new clusters */
-    int64_t *lost, n_lost;              /* others, whose nearest was joined */
-    int64_t *their_near;                /* (m,): room for the nearest of new clusters */
-    int64_t *unsure;                    /* (m,): whether ``smallest`` is only a bound: see smallest_link */
+    int64_t n, m;                     /* objects; rows of the table as it lies in memory now */
+    double *stored, *weight, *spread; /* (m, m), (m,), (m,): spread is the diagonal */
+    double *smallest;                 /* (m,): of every cluster the distance of its nearest */
+    double *distance;                 /* (m,): room for the distances of one cluster */
+    double *found;                    /* (m,): room for numbers of new clusters */
+    double *corner;                   /* room for the pairs of new clusters */
+    int64_t *near, *tied;             /* (m,): the nearest, the first by index; whether another one is as near */
+    int64_t *name;                    /* (m,): the first object */
+    int64_t *alive, count;            /* the rows that are not gone, in order, and their number */
+    int64_t *part, *next;             /* (m,): of a new cluster the second of its parts, GONE for parts themselves, else
+                                         NONE; of a part the one that follows in its group, or NONE */
+    int64_t *moved;                   /* (m,): room; where a row has come to, or which group it is in */
+    int64_t *fresh, n_fresh;          /* new clusters */
+    int64_t *lost, n_lost;            /* others that are to be searched again */
+    int64_t *their_near;              /* (m,): room for the nearest of new clusters */
+    int64_t *unsure;                  /* (m,): whether ``smallest`` is only a bound: see smallest_link */
+    int met_ties;                     /* whether some cluster had several nearest */
     Link *links;
 } Table;
+
+enum { NONE = -1, GONE = -2 };
 
 /* --- who is near whom --- */
 
@@ -80,7 +87,7 @@ static const double *distances_of(Table *t, int64_t r)
 
 /* Search all objects. As long as all weigh 1 and have no spread the distance is what is stored, and half of it by size:
    no formula is needed. */
-static int first_search(Table *t)
+static void first_search(Table *t)
 {
     double times = t->criterion.by_size ? 0.5 : 1.0;
     int plain = 1, again;
@@ -94,32 +101,40 @@ static int first_search(Table *t)
         } else {
             t->smallest[r] = smallest_of(t->m, distances_of(t, r), &t->near[r], &again);
         }
-        if (again) return TIED;
+        t->met_ties |= t->tied[r] = again;
     }
-    return 0;
 }
 
-/* Search new clusters, and those that have lost their nearest. To whom a new cluster comes nearer than everybody else,
-   it becomes the nearest. */
-static int search(Table *t)
+/* A new cluster in row r has these distances to others: who has it as its nearest now, or among them? One link at a time
+   (``later``) the first by index is enough; else they are searched again. */
+static void tell_others(Table *t, int64_t r, const double *distance, int later)
+{
+    if (!some_not_larger(t->m, distance, t->smallest)) return;
+    for (int64_t a = 0; a < t->count; a++) {
+        int64_t c = t->alive[a];
+        if (distance[c] > t->smallest[c]) continue;
+        if (!later) {
+            t->lost[t->n_lost++] = c;
+            t->smallest[c] = -INFINITY; /* nobody comes as near as that: it is entered once */
+        } else if (distance[c] < t->smallest[c] || (!t->unsure[c] && r < t->near[c])) {
+            t->smallest[c] = distance[c];
+            t->near[c] = r;
+            t->unsure[c] = 0;
+        }
+    }
+}
+
+/* Search new clusters, then those that have lost their nearest, or have one more. */
+static void search(Table *t, int later)
 {
     int again;
     for (int64_t k = 0; k < t->n_fresh; k++) t->smallest[t->fresh[k]] = -INFINITY; /* nobody comes as near as that */
     for (int64_t k = 0; k < t->n_lost; k++) t->smallest[t->lost[k]] = -INFINITY;
     for (int64_t k = 0; k < t->n_fresh; k++) {
-        int64_t r = t->fresh[k];
-        const double *distance = distances_of(t, r);
+        const double *distance = distances_of(t, t->fresh[k]);
         t->found[k] = smallest_of(t->m, distance, &t->their_near[k], &again);
-        if (again) return TIED;
-        if (!some_not_larger(t->m, distance, t->smallest)) continue;
-        for (int64_t a = 0; a < t->count; a++) {
-            int64_t c = t->alive[a];
-            if (distance[c] > t->smallest[c]) continue;
-            if (distance[c] == t->smallest[c]) return TIED;
-            t->smallest[c] = distance[c];
-            t->near[c] = r;
-            t->unsure[c] = 0;
-        }
+        t->met_ties |= t->tied[t->fresh[k]] = again;
+        tell_others(t, t->fresh[k], distance, later);
     }
     for (int64_t k = 0; k < t->n_fresh; k++) {
         t->smallest[t->fresh[k]] = t->found[k];
@@ -128,9 +143,8 @@ static int search(Table *t)
     for (int64_t k = 0; k < t->n_lost; k++) {
         int64_t r = t->lost[k];
         t->smallest[r] = smallest_of(t->m, distances_of(t, r), &t->near[r], &again);
-        if (again) return TIED;
+        t->met_ties |= t->tied[r] = again;
     }
-    return 0;
 }
 
 /* --- the links of a level --- */
@@ -139,19 +153,59 @@ static int by_distance(const void *one, const void *other)
 {
     const Link *a = one, *b = other;
     if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
-    return a->p < b->p ? -1 : a->p > b->p;
+    if (a->p != b->p) return a->p < b->p ? -1 : 1;
+    return a->q < b->q ? -1 : a->q > b->q;
 }
 
-/* All links whose two clusters are each other's nearest, sorted: ``most`` at most, none longer than ``longest``. */
-static int64_t reliable_links(Table *t, double longest, int64_t most)
+/* All links whose two clusters are among each other's nearest, p < q, none longer than ``longest``. */
+static int64_t reliable_links(Table *t, double longest)
 {
-    int64_t count = 0;
+    int64_t count = 0, room = MANY_TIES * t->n;
     for (int64_t a = 0; a < t->count; a++) {
-        int64_t p = t->alive[a], q = t->near[p];
-        if (q > p && t->near[q] == p && t->smallest[p] <= longest) t->links[count++] = (Link){p, q, t->smallest[p]};
+        int64_t p = t->alive[a];
+        double smallest = t->smallest[p];
+        const double *distance;
+        if (smallest > longest) continue;
+        if (!t->tied[p]) {
+            int64_t q = t->near[p];
+            if (count == room) return TIED;
+            /* q has p among its nearest; if p is its only one both find the link, and the smaller notes it */
+            if (t->smallest[q] == smallest && (q > p || t->tied[q]))
+                t->links[count++] = p < q ? (Link){p, q, smallest} : (Link){q, p, smallest};
+            continue;
+        }
+        distance = distances_of(t, p);
+        for (int64_t b = a + 1; b < t->count; b++) {
+            int64_t q = t->alive[b];
+            if (distance[q] != smallest || t->smallest[q] != smallest || !t->tied[q]) continue;
+            if (count == room) return TIED;
+            t->links[count++] = (Link){p, q, smallest};
+        }
     }
+    return count;
+}
+
+/* Which group a row is in, by its smallest row. */
+static int64_t group_of(int64_t *group, int64_t r)
+{
+    while (group[r] != r) r = group[r] = group[group[r]];
+    return r;
+}
+
+/* Sort links and keep those that still join two clusters when taken one after the other (Kruskal), ``most`` at most.
+   ``moved`` tells the groups afterwards. */
+static int64_t joining_links(Table *t, int64_t count, int64_t most)
+{
+    int64_t kept = 0;
     if (count > 1) qsort(t->links, (size_t)count, sizeof(Link), by_distance);
-    return count < most ? count : most;
+    for (int64_t a = 0; a < t->count; a++) t->moved[t->alive[a]] = t->alive[a];
+    for (int64_t k = 0; k < count && kept < most; k++) {
+        int64_t p = group_of(t->moved, t->links[k].p), q = group_of(t->moved, t->links[k].q);
+        if (p == q) continue;
+        t->moved[p < q ? q : p] = p < q ? p : q;
+        t->links[kept++] = t->links[k];
+    }
+    return kept;
 }
 
 /* The smallest link of all, the first by index; its distance is not above ``longest``. Who has lost its nearest to a join
@@ -171,7 +225,6 @@ static int64_t smallest_link(Table *t, double longest)
         }
         t->smallest[p] = smallest_of(t->m, distances_of(t, p), &t->near[p], &again);
         t->unsure[p] = 0;
-        if (again) return TIED;
     }
 }
 
@@ -192,68 +245,90 @@ FOR_ALL_PROCESSORS static void join_rows(const Criterion *criterion, int64_t m, 
         for (int64_t c = 0; c < m; c++) one[c] = one[c] > other[c] ? one[c] : other[c];
 }
 
-/* Note who is joined, and who loses its nearest by that: they are searched, or ``later``. */
-static void begin_join(Table *t, int64_t n_links, int later)
+/* Make groups of the links of a level, each a chain of parts in order, and note who is to be searched because of that:
+   at once, or ``later``. */
+static int begin_join(Table *t, int later)
 {
     int64_t kept = 0;
     t->n_fresh = t->n_lost = 0;
-    for (int64_t k = 0; k < n_links; k++) {
-        t->partner[t->links[k].p] = t->links[k].q;
-        t->partner[t->links[k].q] = -2; /* gone */
+    for (int64_t a = 0; a < t->count; a++) {
+        int64_t r = t->alive[a], head = group_of(t->moved, r);
+        if (head == r) continue;
+        if (t->part[head] == NONE) {
+            t->part[head] = r;
+            t->fresh[t->n_fresh++] = head;
+        } else if (t->criterion.joint > 0.0) {
+            return TIED;
+        } else {
+            t->next[t->their_near[head]] = r;
+        }
+        t->their_near[head] = r;
+        t->part[r] = GONE;
+        t->next[r] = NONE;
     }
     for (int64_t a = 0; a < t->count; a++) {
         int64_t r = t->alive[a];
-        if (t->partner[r] == -2) continue;
+        if (t->part[r] == GONE) continue;
         t->alive[kept++] = r;
-        if (t->partner[r] >= 0)
-            t->fresh[t->n_fresh++] = r;
-        else if (t->unsure[r] || t->partner[t->near[r]] == -1)
-            continue;
-        else if (later)
-            t->unsure[r] = 1;
-        else
-            t->lost[t->n_lost++] = r;
+        if (t->part[r] >= 0 || t->unsure[r]) continue;
+        if (later && t->part[t->near[r]] != NONE) t->unsure[r] = 1;
+        if (!later && (t->tied[r] || t->part[t->near[r]] != NONE)) t->lost[t->n_lost++] = r;
     }
     t->count = kept;
     for (int64_t k = 0; k < t->n_fresh; k++) {
         int64_t p = t->fresh[k];
-        t->weight[p] = t->criterion.joint > 0.0 ? t->criterion.joint : t->weight[p] + t->weight[t->partner[p]];
+        for (int64_t q = t->part[p]; q != NONE; q = t->next[q])
+            t->weight[p] = t->criterion.joint > 0.0 ? t->criterion.joint : t->weight[p] + t->weight[q];
         t->unsure[p] = 0;
     }
+    return 0;
+}
+
+/* Add the rows of its parts to the row of a new cluster. */
+static void join_parts(Table *t, int64_t p)
+{
+    for (int64_t q = t->part[p]; q != NONE; q = t->next[q])
+        join_rows(&t->criterion, t->m, t->stored + p * t->m, t->stored + q * t->m);
+}
+
+/* What the numbers of a row become where the columns of group p are joined. */
+static double joined_parts(const Table *t, const double *row, int64_t p)
+{
+    double value = row[p];
+    for (int64_t q = t->part[p]; q != NONE; q = t->next[q]) value = joined(&t->criterion, value, row[q]);
+    return value;
 }
 
 /* Join rows and columns where they are: for levels that join few clusters. */
 static void join_in_place(Table *t)
 {
-    const Criterion *criterion = &t->criterion;
     int64_t m = t->m, h = t->n_fresh;
-    for (int64_t k = 0; k < h; k++)
-        join_rows(criterion, m, t->stored + t->fresh[k] * m, t->stored + t->partner[t->fresh[k]] * m);
-    for (int64_t j = 0; j < h; j++) {
-        const double *row = t->stored + t->fresh[j] * m;
+    for (int64_t k = 0; k < h; k++) join_parts(t, t->fresh[k]);
+    for (int64_t j = 0; j < h; j++)
         for (int64_t k = 0; k < h; k++)
-            t->corner[j * h + k] = joined(criterion, row[t->fresh[k]], row[t->partner[t->fresh[k]]]);
-    }
+            t->corner[j * h + k] = joined_parts(t, t->stored + t->fresh[j] * m, t->fresh[k]);
     for (int64_t k = 0; k < h; k++) {
-        int64_t p = t->fresh[k], q = t->partner[p];
+        int64_t p = t->fresh[k];
         double *row = t->stored + p * m;
         for (int64_t j = 0; j < h; j++) { /* the larger of both: the same bits on both sides */
             double one = t->corner[k * h + j], other = t->corner[j * h + k];
             row[t->fresh[j]] = one > other ? one : other;
-            row[t->partner[t->fresh[j]]] = INFINITY;
+            for (int64_t q = t->part[t->fresh[j]]; q != NONE; q = t->next[q]) row[q] = INFINITY;
         }
-        if (criterion->sums)
+        if (t->criterion.sums)
             t->spread[p] = row[p];
         else
             row[p] = INFINITY;
         for (int64_t a = 0; a < t->count; a++) {
             int64_t r = t->alive[a];
-            if (t->partner[r] >= 0) continue;
+            if (t->part[r] >= 0) continue;
             t->stored[r * m + p] = row[r];
-            t->stored[r * m + q] = INFINITY;
+            for (int64_t q = t->part[p]; q != NONE; q = t->next[q]) t->stored[r * m + q] = INFINITY;
         }
-        t->spread[q] = 0.0;
-        t->smallest[q] = -INFINITY;
+        for (int64_t q = t->part[p]; q != NONE; q = t->next[q]) {
+            t->spread[q] = 0.0;
+            t->smallest[q] = -INFINITY;
+        }
     }
 }
 
@@ -261,25 +336,21 @@ static void join_in_place(Table *t)
    it, was: those that are still to be read lie behind. */
 static void contract(Table *t)
 {
-    const Criterion *criterion = &t->criterion;
     int64_t m = t->m, width = t->count;
     for (int64_t a = 0; a < width; a++) t->moved[t->alive[a]] = a;
-    for (int64_t k = 0; k < t->n_fresh; k++) t->their_near[k] = t->partner[t->fresh[k]];
     for (int64_t a = 0; a < width; a++) {
         int64_t r = t->alive[a];
         double *row = t->stored + r * m, *to = t->stored + a * width;
-        if (t->partner[r] >= 0) join_rows(criterion, m, row, t->stored + t->partner[r] * m);
-        for (int64_t k = 0; k < t->n_fresh; k++) t->found[k] = row[t->their_near[k]];
+        if (t->part[r] >= 0) join_parts(t, r);
+        for (int64_t k = 0; k < t->n_fresh; k++) t->found[k] = joined_parts(t, row, t->fresh[k]);
         for (int64_t b = 0; b < width; b++) to[b] = row[t->alive[b]]; /* never written before it is read */
-        for (int64_t k = 0; k < t->n_fresh; k++) {
-            double *new = to + t->moved[t->fresh[k]];
-            *new = joined(criterion, *new, t->found[k]);
-        }
+        for (int64_t k = 0; k < t->n_fresh; k++) to[t->moved[t->fresh[k]]] = t->found[k];
     }
     for (int64_t a = 0; a < width; a++) {
         int64_t r = t->alive[a];
         t->weight[a] = t->weight[r];
         t->smallest[a] = t->smallest[r];
+        t->tied[a] = t->tied[r];
         t->name[a] = t->name[r];
         t->near[a] = t->near[r];
         t->unsure[a] = t->unsure[r];
@@ -295,9 +366,9 @@ static void contract(Table *t)
             *one = *other = *one > *other ? *one : *other;
         }
     for (int64_t a = 0; a < width; a++) {
-        t->spread[a] = criterion->sums ? t->stored[a * width + a] : 0.0;
-        if (!criterion->sums) t->stored[a * width + a] = INFINITY;
-        t->partner[a] = -1;
+        t->spread[a] = t->criterion.sums ? t->stored[a * width + a] : 0.0;
+        if (!t->criterion.sums) t->stored[a * width + a] = INFINITY;
+        t->part[a] = NONE;
     }
     for (int64_t a = 0; a < width; a++) t->found[a] = (double)t->unsure[a]; /* marks those whose nearest is not known */
     for (int64_t k = 0; k < t->n_fresh; k++) t->found[t->fresh[k]] = 1.0;
@@ -305,16 +376,18 @@ static void contract(Table *t)
     for (int64_t a = 0; a < width; a++) t->near[a] = t->found[a] > 0.0 ? a : t->moved[t->near[a]];
 }
 
-static void join(Table *t, int64_t n_links, int later)
+/* Join along the links of a level. */
+static int join(Table *t, int64_t n_links, int later)
 {
     int64_t before = t->count;
-    begin_join(t, n_links, later);
+    if (begin_join(t, later) == TIED) return TIED;
     if (3 * n_links >= before || 2 * t->count < t->m) {
         contract(t);
-        return;
+    } else {
+        join_in_place(t);
+        for (int64_t k = 0; k < t->n_fresh; k++) t->part[t->fresh[k]] = NONE; /* of those that are gone nobody asks */
     }
-    join_in_place(t);
-    for (int64_t k = 0; k < t->n_fresh; k++) t->partner[t->fresh[k]] = -1; /* of those that are gone nobody asks */
+    return 0;
 }
 
 /* --- all levels --- */
@@ -323,8 +396,8 @@ static int make_room(Table *t, int64_t n)
 {
     size_t most = (size_t)(n > 0 ? n : 1), corner = most / 3 + 1;
     double *numbers = malloc((4 * most + corner * corner) * sizeof(double));
-    int64_t *places = malloc(9 * most * sizeof(int64_t));
-    t->links = malloc(most * sizeof(Link));
+    int64_t *places = malloc(11 * most * sizeof(int64_t));
+    t->links = malloc(MANY_TIES * most * sizeof(Link));
     if (!numbers || !places || !t->links) {
         free(numbers);
         free(places);
@@ -339,12 +412,14 @@ static int make_room(Table *t, int64_t n)
     t->near = places;
     t->name = places + most;
     t->alive = places + 2 * most;
-    t->partner = places + 3 * most;
+    t->part = places + 3 * most;
     t->moved = places + 4 * most;
     t->fresh = places + 5 * most;
     t->lost = places + 6 * most;
     t->their_near = places + 7 * most;
     t->unsure = places + 8 * most;
+    t->next = places + 9 * most;
+    t->tied = places + 10 * most;
     return 0;
 }
 
@@ -357,27 +432,35 @@ static void leave_room(Table *t)
 
 /* Run the levels of a table of n objects, which is overwritten, and so are the weights. Returns the number of links, of
    which ``links`` (3, n), the level and the two clusters by their first objects, and ``distance`` (n,) tell; TIED or
-   NO_MEMORY if NumPy has to do it. */
+   NO_MEMORY if NumPy has to do it. ``ties``: 0 if the first tie ends the work, with TIED. */
 EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_t sums, int32_t offset, int32_t by_size,
-                               double factor, double joint, int32_t only_smallest, int64_t n_clusters,
+                               double factor, double joint, int32_t only_smallest, int32_t ties, int64_t n_clusters,
                                double max_level, double longest, int64_t *links, double *distance)
 {
-    Table table = {.criterion = {sums, offset, by_size, factor, joint}, .m = n, .stored = stored, .weight = weight};
+    Table table = {.criterion = {sums, offset, by_size, factor, joint}, .n = n, .m = n, .stored = stored, .weight = weight};
     Table *t = &table;
     int64_t count = 0, last = 0;
     if (make_room(t, n)) return NO_MEMORY;
     t->count = n;
     for (int64_t r = 0; r < n; r++) {
         t->name[r] = t->alive[r] = r;
-        t->partner[r] = -1;
+        t->part[r] = NONE;
         t->unsure[r] = 0;
         t->spread[r] = sums ? stored[r * n + r] : 0.0;
         if (!sums) stored[r * n + r] = INFINITY;
     }
     while (t->count > n_clusters && (double)last < max_level) {
-        int64_t n_links = last ? search(t) : first_search(t);
-        if (n_links != TIED)
-            n_links = only_smallest ? smallest_link(t, longest) : reliable_links(t, longest, t->count - n_clusters);
+        int64_t n_links;
+        if (last)
+            search(t, only_smallest);
+        else
+            first_search(t);
+        if (t->met_ties && !ties) {
+            count = TIED;
+            break;
+        }
+        n_links = only_smallest ? smallest_link(t, longest) : reliable_links(t, longest);
+        if (n_links > 0) n_links = joining_links(t, n_links, t->count - n_clusters);
         if (n_links == TIED) count = TIED;
         if (n_links <= 0) break;
         last++;
@@ -388,7 +471,10 @@ EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_
             distance[count] = t->links[k].distance;
         }
         if (t->count - n_links == 1) break;
-        join(t, n_links, only_smallest);
+        if (join(t, n_links, only_smallest) == TIED) {
+            count = TIED;
+            break;
+        }
     }
     leave_room(t);
     return count;

@@ -1,7 +1,7 @@
 """Linkage matrices of the standard strategy.
 
-On a few objects without ties our C code gives the links at once, and a tree need not be made. Where the package was
-built without it SciPy's own compiled code gives the same tree. The order of the leaves is ours.
+On a few objects our C code gives the links at once, and a tree need not be made. Where the package was built without it
+SciPy's own compiled code gives the same tree if nothing is tied. The order of the leaves is ours.
 """
 
 from __future__ import annotations
@@ -28,27 +28,32 @@ OBJECTS_LOOKED_AT = 64
 BY_CHANCE = 4
 
 
-def linkage_without_ties(problem: Problem) -> NDArray[np.float64] | None:
-    """Return the linkage matrix of a small problem; None if there may be ties, or if it is not a case for this.
+def small_linkage(problem: Problem) -> NDArray[np.float64] | None:
+    """Return the linkage matrix of a small problem; None where an engine has to make it, one link at a time.
 
     Without ties there is one standard tree, whoever makes it; heights agree up to rounding. Ties are where strategies
-    differ, and ours are settled by the order of the objects: then the matrix is made by an engine.
+    differ, and ours are settled by the order of the objects.
     """
     if not 2 < problem.n_objects <= MOST:
         return None
-    return _by_scipy(problem) if library() is None else _by_links(problem)
+    if library() is None:
+        return _by_scipy(problem)
+    matrix = _by_links(problem, 1.0) if problem.criterion.reducible else None
+    return _by_links(problem, 0.0) if matrix is None else matrix
 
 
-def _by_links(problem: Problem) -> NDArray[np.float64] | None:
-    """Return the matrix of the links of all levels, by distance; one at a time where a join may come nearer."""
-    n, reducible = problem.n_objects, problem.criterion.reducible
-    found = SmallEngine(replace(problem, alpha=1.0 if reducible else 0.0)).levels_without_ties()
+def _by_links(problem: Problem, alpha: float) -> NDArray[np.float64] | None:
+    """Return the matrix of the links of all levels, by distance: of all reliable ones if nothing is tied, or of one at
+    a time.
+    """
+    n = problem.n_objects
+    found = SmallEngine(replace(problem, alpha=alpha)).levels_at_once(ties=alpha == 0.0)
     if found is None:
         return None
     level, (p, q, distance), _ = found
     links = make_links(n, p, q, problem.heights(distance), level)
-    order = np.argsort(distance, kind="stable") if reducible else np.arange(n - 1)
-    if (np.diff(distance[order]) == 0.0).any() and reducible:
+    order = np.argsort(distance, kind="stable") if problem.criterion.reducible else np.arange(n - 1)
+    if alpha == 1.0 and (np.diff(distance[order]) == 0.0).any():
         return None  # links of the same length, which the standard strategy takes by index
     number = np.arange(2 * n - 1)
     number[n + order] = np.arange(n, 2 * n - 1)
@@ -73,7 +78,7 @@ def _by_scipy(problem: Problem) -> NDArray[np.float64] | None:
 
 
 def may_tie(problem: Problem) -> bool:
-    """Tell whether ties are likely, in a problem of which :func:`linkage_without_ties` has made no matrix.
+    """Tell whether ties are likely, in a problem of which :func:`small_linkage` has made no matrix.
 
     Ties may decide a tree without joining three clusters at once. Of a few objects they are the reason that there is no
     matrix. Of many objects some are looked at: rounded or whole numbers have distances that occur twice.

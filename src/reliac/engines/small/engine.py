@@ -16,11 +16,11 @@ from ...input.condensed import to_square
 from ...input.metrics import Squares, squares_of, squares_side_by_side
 from ...input.objects import rows_of
 from ...input.problem import Problem
+from .at_once import can_do, levels_of_edges, levels_of_table
 from .edges import EdgeSteps, Forest, edges_side_by_side, spanning_edges, take_all, take_one_by_one
 from .levels import all_at_once
 from .one_by_one import one_by_one
 from .tables import AND_IN_ALL, MANY_TIES, Tables
-from .untied import can_do, levels_of_edges, levels_of_table
 
 #: Many small tables of up to so many columns are compared at once; a call for each costs as much as 60 columns do.
 FEW_COLUMNS = 32
@@ -71,22 +71,25 @@ class SmallEngine:
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Run level after level."""
-        if level == 0 and (found := self.levels_without_ties()) is not None:
+        if level == 0 and (found := self.levels_at_once()) is not None:
             return iter((found,))
         if self.by_edges:
             return self._levels_of_edges(level)
         alone = self.problem.alpha == 0.0 and self.problem.tie_tolerance == 0.0
         return (one_by_one if alone else all_at_once)(self.problem, self.tables, level)
 
-    def levels_without_ties(self) -> Batch | None:
-        """Return all levels at once; None if something is tied, or this is no case for the C code."""
+    def levels_at_once(self, ties: bool = True) -> Batch | None:
+        """Return all levels, by C code; None if this is no case for it, or something is tied.
+
+        By the smallest distance that is every tie; else only some are left to NumPy, or all of them: ``ties=False``.
+        """
         problem = self.problem
         if not can_do(problem):
             return None
         if self.by_edges:
             return levels_of_edges(problem, np.require(problem.condensed_distances(), np.float64, ["C", "A"]))
         stored = _stored(problem, problem.base_distances())
-        return levels_of_table(problem, np.require(stored, np.float64, ["C", "A"]))
+        return levels_of_table(problem, np.require(stored, np.float64, ["C", "A"]), ties)
 
     def _levels_of_edges(self, level: int) -> Iterator[Batch]:
         problem, stop, n = self.problem, self.problem.stop, self.problem.n_objects

@@ -1,4 +1,4 @@
-"""Small problems in which nothing is tied: all levels at once, in C, where the package was built with a C compiler."""
+"""Small problems: all levels at once, in C, where the package was built with a C compiler."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ MOST_OBJECTS = 5000
 
 
 def can_do(problem: Problem) -> bool:
-    """Tell whether a problem is one for the library, and it is there; ties are found only on the way."""
+    """Tell whether a problem is one for the library, and it is there."""
     if problem.alpha not in (0.0, 1.0) or problem.tie_tolerance or not 2 <= problem.n_objects <= MOST_OBJECTS:
         return False
     return library() is not None
 
 
-def levels_of_table(problem: Problem, stored: NDArray[np.float64]) -> Batch | None:
-    """Run all levels of a table of stored numbers, which is overwritten; None if something was tied."""
+def levels_of_table(problem: Problem, stored: NDArray[np.float64], ties: bool = True) -> Batch | None:
+    """Run all levels of a table of stored numbers, which is overwritten; None if ties are left to NumPy, or to none."""
     row, n, stop = problem.criterion, problem.n_objects, problem.stop
     links, distance = np.empty((3, n), np.int64), np.empty(n)
     weight = np.ones(n) if row.equal_parts else problem.weights.copy()
     factor, joint = two_alike() if row.equal_parts else (1.0, 0.0)
     count = library().reliac_levels(
         *(n, address(stored), address(weight), row.reduction is np.add, row.offset, row.by_size, factor, joint),
-        *(problem.alpha == 0.0, stop.n_clusters, stop.max_level, problem.longest, address(links), address(distance)),
+        *(problem.alpha == 0.0, ties, stop.n_clusters, stop.max_level, problem.longest),
+        *(address(links), address(distance)),
     )
     if count < 0:
         return None
