@@ -133,6 +133,13 @@ def test_only_the_room_of_compiled_code_imports_numba():
             assert not any(module.split(".")[0] == "numba" for module in named), name
 
 
+def test_c_files_stay_under_400_lines():
+    sources = sorted((SOURCE / "native").glob("*.[ch]"))
+    assert sources
+    for path in sources:
+        assert path.read_text(encoding="utf-8").count("\n") <= 400, path.name
+
+
 def test_files_stay_under_400_lines_and_functions_under_50():
     for name, path in modules():
         text = path.read_text()
