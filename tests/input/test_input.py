@@ -389,3 +389,17 @@ def test_what_cannot_fit_into_memory_is_refused_at_once(monkeypatch):
 def test_an_unknown_name_of_the_package_lists_the_known_ones():
     with pytest.raises(AttributeError, match="cluster"):
         reliac.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("X", "metric", "advice"),
+    [
+        ([[0.0, 1.0], [np.nan, 2.0]], "euclidean", "nan_euclidean"),
+        ([[0.0, 1.0], [np.inf, 2.0]], "euclidean", "put a finite number there"),
+        ([[0.0, np.nan], [np.nan, 0.0]], "precomputed", "cluster_edges"),
+        ([1.0, np.nan, 2.0], "precomputed", "cluster_edges"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_advice_that_fits(X, metric, advice):
+    with pytest.raises(ValueError, match=advice):
+        reliac.cluster(X, metric=metric)

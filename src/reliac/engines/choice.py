@@ -70,7 +70,7 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
     plain = next((name for name in ("small", "literal") if _refusal(problem, get_engine(name)) is None), None)
     few = NOT_WORTH_LOADING_FOR_LITERAL if problem.constraints else NOT_WORTH_LOADING
     if n <= few and plain is not None:
-        return _asked_for(problem, get_engine(plain), f"{n} objects: done before compiled code is loaded")
+        return _asked_for(problem, get_engine(plain), f"{n} objects: few enough to be done at once")
     passed_over: list[str] = []
     least = math.inf  # bytes that an engine would need
     for name in reversed(ENGINES):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import NotEuclideanWarning, explain, option
 from ..machine import check_memory, in_threads, n_threads
 from . import condensed
-from .numbers import Names, check_finite, extremes
+from .numbers import MEASURE, Names, check_finite, extremes
 
 #: Differences below this share of the largest distance are rounding.
 ROUNDING = 1e-8
@@ -38,7 +38,7 @@ def check_given(data: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[
     threads = n_threads(n_jobs)
     low, high, even = _look_through(data, threads) if data.ndim == 2 else (*extremes(data, threads), True)
     if not math.isfinite(high - low):
-        check_finite(data)
+        check_finite(data, next_step=MEASURE)
     slack = _rounding(data.dtype) * max(high, -low)
     if low < -slack:
         place = tuple(int(index) for index in np.unravel_index(int(data.argmin()), data.shape))

@@ -128,7 +128,16 @@ def to_numbers(data: Any, finite: bool = True, gaps: bool = False) -> tuple[Any,
     return numbers, None
 
 
-def check_finite(numbers: Any, columns: Any = None, gaps: bool = False) -> None:
+#: What to do about a number that is missing, or is none, in a table of rows and in a matrix of distances.
+FILL = (
+    "drop that row, or fill the gap (for example with sklearn.impute.SimpleImputer), or leave it and compare what both "
+    "rows have: metric='nan_euclidean' or 'gower' with criterion='average'"
+)
+REPLACE = "drop that row, or put a finite number there"
+MEASURE = "drop that object, or put its distance there; where pairs have none, pass the others to reliac.cluster_edges"
+
+
+def check_finite(numbers: Any, columns: Any = None, gaps: bool = False, next_step: str | None = None) -> None:
     """Refuse NaN and infinity, naming the first row and column that hold one; with ``gaps`` infinity only."""
     found = first_not_finite(np.where(np.isnan(numbers), 0.0, numbers) if gaps and not is_sparse(numbers) else numbers)
     if found is None:
@@ -138,7 +147,7 @@ def check_finite(numbers: Any, columns: Any = None, gaps: bool = False) -> None:
         explain(
             f"X contains {'NaN' if np.isnan(value) else 'infinity'} (first at {_where(place, columns)})",
             "finite numbers",
-            "drop that row, or fill the gap (for example with sklearn.impute.SimpleImputer)",
+            next_step or (FILL if np.isnan(value) else REPLACE),
         )
     )
 
