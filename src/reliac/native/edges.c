@@ -38,11 +38,11 @@ static int grow_tree(int64_t n, const double *distances, double *near, int64_t *
         near[k] = INFINITY;
     }
     for (int64_t count = 0; left > 0; count++) {
-        int64_t next, row = n * x - x * (x + 1) / 2 - x - 1; /* where the distance of x and c > x is, less c */
+        int64_t next, row = place_less(n, x);
         int again;
         for (int64_t k = 0; k < left; k++) {
             int64_t c = outside[k];
-            double distance = distances[c > x ? row + c : n * c - c * (c + 1) / 2 - c - 1 + x];
+            double distance = distances[c > x ? row + c : place_less(n, c) + x];
             if (distance > near[k]) continue;
             if (distance == near[k]) return TIED;
             near[k] = distance;
@@ -63,12 +63,6 @@ static int grow_tree(int64_t n, const double *distances, double *near, int64_t *
     return 0;
 }
 
-static int64_t first_of(int64_t *first, int64_t x)
-{
-    while (first[x] != x) x = first[x] = first[first[x]];
-    return x;
-}
-
 /* Take edges up to a length, all reliable ones at every level, or the shortest one; return the number of links. */
 static int64_t take_edges(int64_t n, const Edge *edges, double longest, int only_smallest, int64_t *first, int64_t *ready,
                           Link *links)
@@ -79,7 +73,7 @@ static int64_t take_edges(int64_t n, const Edge *edges, double longest, int only
         ready[x] = 0;
     }
     for (; count < n - 1 && edges[count].distance <= longest; count++) {
-        int64_t i = edges[count].i, j = edges[count].j, p = first_of(first, i), q = first_of(first, j);
+        int64_t i = edges[count].i, j = edges[count].j, p = top(first, i), q = top(first, j);
         int64_t level = only_smallest ? count + 1 : (ready[p] > ready[q] ? ready[p] : ready[q]) + 1;
         links[count] = p < q ? (Link){level, count, p, q, i, j} : (Link){level, count, q, p, j, i};
         first[p < q ? q : p] = p < q ? p : q;

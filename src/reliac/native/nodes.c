@@ -25,8 +25,8 @@ EXPORTED int64_t reliac_nodes(int64_t n, int64_t count, const int64_t *ends, int
             count = NONSENSE;
             break;
         }
-        while (root[a] != a) a = root[a] = root[root[a]];
-        while (root[b] != b) b = root[b] = root[root[b]];
+        a = top(root, a);
+        b = top(root, b);
         if (first[a] > first[b]) {
             int64_t other = a;
             a = b;

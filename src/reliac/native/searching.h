@@ -144,7 +144,7 @@ static void search(Table *t, int later)
     }
 }
 
-/* --- the links of a level --- */
+/* --- the links of a level: what they mean is said in algorithm/links.py, where they have the same names --- */
 
 static int by_distance(const void *one, const void *other)
 {
@@ -182,13 +182,6 @@ static int64_t reliable_links(Table *t, double longest)
     return count;
 }
 
-/* Which group a row is in, by its smallest row. */
-static int64_t group_of(int64_t *group, int64_t r)
-{
-    while (group[r] != r) r = group[r] = group[group[r]];
-    return r;
-}
-
 /* Sort links and keep those that still join two clusters when taken one after the other (Kruskal), ``most`` at most.
    ``moved`` tells the groups afterwards. */
 static int64_t joining_links(Table *t, int64_t count, int64_t most)
@@ -197,7 +190,7 @@ static int64_t joining_links(Table *t, int64_t count, int64_t most)
     if (count > 1) qsort(t->links, (size_t)count, sizeof(Link), by_distance);
     for (int64_t a = 0; a < t->count; a++) t->moved[t->alive[a]] = t->alive[a];
     for (int64_t k = 0; k < count && kept < most; k++) {
-        int64_t p = group_of(t->moved, t->links[k].p), q = group_of(t->moved, t->links[k].q);
+        int64_t p = top(t->moved, t->links[k].p), q = top(t->moved, t->links[k].q);
         if (p == q) continue;
         t->moved[p < q ? q : p] = p < q ? p : q;
         t->links[kept++] = t->links[k];

@@ -25,6 +25,16 @@
 #error "numbers would be rounded otherwise than NumPy rounds them"
 #endif
 
+/* The first of the set that x is in, where every member leads to an earlier one; ways are halved. */
+static inline int64_t top(int64_t *leader, int64_t x)
+{
+    while (leader[x] != x) x = leader[x] = leader[leader[x]];
+    return x;
+}
+
+/* Where the distance of i and j > i is in the condensed form, less j: the twin of place_of in input/condensed.py. */
+static inline int64_t place_less(int64_t n, int64_t i) { return n * i - i * (i + 1) / 2 - i - 1; }
+
 /* What a function returns instead of a number of links, when NumPy has to do it: something is tied; there is no memory;
    what was given makes no sense, of which Python tells more. */
 enum { TIED = -1, NO_MEMORY = -2, NONSENSE = -3 };

@@ -29,10 +29,10 @@ FOR_ALL_PROCESSORS static void join_rows(const Criterion *criterion, int64_t m, 
    at once, or ``later``. */
 static int begin_join(Table *t, int later)
 {
-    int64_t kept = 0;
+    int64_t kept = 0, *last = t->their_near; /* room: of every group the part that was found last */
     t->n_fresh = t->n_lost = 0;
     for (int64_t a = 0; a < t->count; a++) {
-        int64_t r = t->alive[a], head = group_of(t->moved, r);
+        int64_t r = t->alive[a], head = top(t->moved, r);
         if (head == r) continue;
         if (t->part[head] == NONE) {
             t->part[head] = r;
@@ -40,9 +40,9 @@ static int begin_join(Table *t, int later)
         } else if (t->criterion.joint > 0.0) {
             return TIED;
         } else {
-            t->next[t->their_near[head]] = r;
+            t->next[last[head]] = r;
         }
-        t->their_near[head] = r;
+        last[head] = r;
         t->part[r] = GONE;
         t->next[r] = NONE;
     }

@@ -11,7 +11,7 @@ EXPORTED int64_t reliac_unfold(int64_t n, const double *condensed, double *squar
         for (int64_t begin = first; begin < n; begin += SIDE) {
             int64_t last = first + SIDE < n ? first + SIDE : n, end = begin + SIDE < n ? begin + SIDE : n;
             for (int64_t i = first; i < last; i++) {
-                const double *row = condensed + (n * i - i * (i + 1) / 2 - i - 1); /* the distance of i and j is row[j] */
+                const double *row = condensed + place_less(n, i); /* the distance of i and j is row[j] */
                 for (int64_t j = begin > i ? begin : i + 1; j < end; j++) square[i * n + j] = square[j * n + i] = row[j];
             }
         }

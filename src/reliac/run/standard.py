@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.choice import NOT_WORTH_LOADING
 from ..engines.small.engine import SmallEngine
 from ..input.problem import Problem
 from ..native.library import library
 from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
-
-#: Above so many objects our own compiled code is worth its loading.
-MOST = 1500
+from ..tree.exports import rows_in_order
 
 #: Of more objects so many are looked at for distances that occur twice ...
 OBJECTS_LOOKED_AT = 64
@@ -34,7 +33,7 @@ def small_linkage(problem: Problem) -> NDArray[np.float64] | None:
     Without ties there is one standard tree, whoever makes it; heights agree up to rounding. Ties are where strategies
     differ, and ours are settled by the order of the objects.
     """
-    if not 2 < problem.n_objects <= MOST:
+    if not 2 < problem.n_objects <= NOT_WORTH_LOADING:
         return None
     if library() is None:
         return _by_scipy(problem)
@@ -55,12 +54,10 @@ def _by_links(problem: Problem, alpha: float) -> NDArray[np.float64] | None:
     order = np.argsort(distance, kind="stable") if problem.criterion.reducible else np.arange(n - 1)
     if alpha == 1.0 and (np.diff(distance[order]) == 0.0).any():
         return None  # links of the same length, which the standard strategy takes by index
-    number = np.arange(2 * n - 1)
-    number[n + order] = np.arange(n, 2 * n - 1)
-    ends = np.sort(np.stack((number[links["left"]], number[links["right"]]), axis=1)[order], axis=1)
-    if (ends[:, 1] >= np.arange(n, 2 * n - 1)).any():
+    matrix = rows_in_order(n, links, order)
+    if (matrix[:, 1] >= np.arange(n, 2 * n - 1)).any():
         return None  # rounding made a cluster nearer than its parts are
-    return np.column_stack((ends, links["distance"][order], links["size"][order]))
+    return matrix
 
 
 def _by_scipy(problem: Problem) -> NDArray[np.float64] | None:
@@ -84,12 +81,12 @@ def may_tie(problem: Problem) -> bool:
     matrix. Of many objects some are looked at: rounded or whole numbers have distances that occur twice.
     """
     n = problem.n_objects
-    if n <= MOST:
+    if n <= NOT_WORTH_LOADING:
         return True
     some = problem.objects.subset(np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
     distances = some.condensed_distances(problem.metric)
-    given = getattr(problem.objects, "matrix", distances)
-    return _repeats(distances[distances > 0.0]) > (BY_CHANCE if given.dtype.itemsize < 8 else 0)
+    by_chance = BY_CHANCE if problem.objects.number_type == "float32" else 0
+    return _repeats(distances[distances > 0.0]) > by_chance
 
 
 def distances_tie(distances: NDArray[np.float64], summed: bool, geometric: bool) -> bool:

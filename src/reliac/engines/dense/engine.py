@@ -191,12 +191,12 @@ class DenseEngine:
         if self.n_clusters < 2:
             return
         if rules.alpha == 1.0 and rules.tie_factor == 1.0 and not self.limits.active:
-            done = yield from self._levels_at_once(rules)
+            done = yield from self._levels_without_ties(rules)
             if done:
                 return
         yield from self._levels_with_ties(rules)
 
-    def _levels_at_once(self, rules: Rules) -> Generator[Batch, None, bool]:
+    def _levels_without_ties(self, rules: Rules) -> Generator[Batch, None, bool]:
         """Develop levels by short lists, until all is done or the nearest of some cluster are tied; tell which."""
         square, steps, n = self.square, self.steps, int(self.steps.counters[N_PLACES])
         lists = make_shortlists(n, int(steps.counters[WIDTH]))
