@@ -127,6 +127,15 @@ def test_tied_links_are_those_of_numpy(monkeypatch, criterion, alpha):
 
 
 @needs_c
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_of_two_nearest_pairs_of_objects_single_takes_the_first(alpha):
+    """Objects 2 and 3 are as near to 0: all joins differ in length, and yet two spanning trees are the shortest."""
+    given = np.array([1.0, 5.0, 5.0, 6.0, 6.0, 2.0])
+    tree = reliac.cluster(given, "single", metric="precomputed", alpha=alpha, engine="small")
+    assert sorted(tree.object_pairs.tolist()) == [[0, 1], [0, 2], [2, 3]]
+
+
+@needs_c
 def test_more_ties_than_there_is_room_for_are_left_to_numpy():
     assert SmallEngine(make_problem(np.zeros((40, 1)), "complete")).levels_at_once() is None
 

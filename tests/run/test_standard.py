@@ -92,4 +92,5 @@ def test_of_many_objects_rounded_numbers_may_tie_and_others_do_not():
     assert may_tie(make_problem(np.round(X), "average"))
     assert not may_tie(make_problem(pdist(X), "average", metric="precomputed"))
     assert not may_tie(make_problem(pdist(X).astype(np.float32), "average", metric="precomputed"))
+    assert may_tie(make_problem(np.round(pdist(X), 2).astype(np.float32), "average", metric="precomputed"))
     assert may_tie(make_problem(np.round(pdist(X), 2), "average", metric="precomputed"))

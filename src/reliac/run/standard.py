@@ -85,7 +85,7 @@ def may_tie(problem: Problem) -> bool:
         return True
     some = problem.objects.subset(np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
     distances = some.condensed_distances(problem.metric)
-    by_chance = BY_CHANCE if problem.objects.number_type == "float32" else 0
+    by_chance = BY_CHANCE if "float32" in problem.objects.number_type else 0
     return _repeats(distances[distances > 0.0]) > by_chance
 
 
