@@ -110,8 +110,8 @@ def cluster(
         rows themselves, and all pairs are allowed. Where ``max_level`` or ``max_distance`` stop the run nothing is.
     precision : the numbers of a matrix that is computed from vectors: "float64", or "float32", which halves it and
         rounds every distance to seven digits. Where no matrix is computed it changes nothing.
-    engine : "auto", or "literal", "small", "dense", "vectors", "spatial", "matrix", "disk", "spanning", "graph" or
-        "gpu" (docs/performance.md, docs/gpu.md).
+    engine : "auto", or "literal", "small", "dense", "folding", "vectors", "spatial", "matrix", "disk", "spanning",
+        "graph" or "gpu" (docs/performance.md, docs/gpu.md).
     n_jobs : number of threads; None and -1 take all cores, -2 all but one. The result has the same bits for any number.
     progress : True for a bar on standard error, "json" for lines of JSON there, or a function that gets a ``Progress``
         after every level and a few times a second during searches.

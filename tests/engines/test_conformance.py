@@ -19,6 +19,7 @@ from oracle import DISTANCE, join, squared
 from problems import ALPHAS, CRITERIA, GEOMETRIC, REDUCIBLE, blobs, lattice, pairs, tie_free, tied
 from references import cluster_squares, definition, replayed, takers_of_each
 from reliac.engines.choice import ENGINES
+from reliac.native.library import library
 from replay import groups_by_level, replay
 
 VECTORS, DISTANCES = blobs(0, n=8), squareform(pdist(blobs(0, n=8)))
@@ -52,6 +53,7 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
         "disk": ALL_PAIRS,
         "matrix": ALL_PAIRS,
         "dense": ALL_PAIRS,
+        "folding": set(),  # given distances only
         "vectors": FROM_MEANS,
         "spatial": FROM_MEANS,
         "spanning": {"single"},
@@ -64,6 +66,7 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
         "small": set(CRITERIA),
         "matrix": ALL_PAIRS,
         "dense": ALL_PAIRS,
+        "folding": ALL_PAIRS if library() else set(),  # test_folding.py has tables that are folded
         "spanning": {"single"},
     }
     by_edges = {"spanning", "small", "gpu"} if HAS_TORCH else {"spanning", "small"}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +22,7 @@ from reliac.errors import DoesNotFit
 from reliac.input.edges import make_graph
 from reliac.input.problem import make_problem
 from reliac.machine import check_memory
+from reliac.native.library import library
 
 #: An estimate is at least this share of what is taken, and at most so many times as much, but for ...
 LEAST, MOST = 0.8, 3.2
@@ -307,5 +311,40 @@ def test_a_precision_that_is_none_and_one_for_given_distances_are_refused():
         reliac.cluster(pdist(noise(9)), metric="precomputed", precision="float32")
 
 
+#: What a new process takes to fold the distances of so many objects. Python is not told of memory that C code takes.
+FOLDED = """
+import sys
+from pathlib import Path
+import numpy as np
+from reliac.engines.choice import get_engine
+from reliac.input.problem import make_problem
+
+def status(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+def problem_of(n):
+    X = np.random.default_rng(n).normal(size=(n, 4))
+    return make_problem(np.sqrt(((X[:, None] - X) ** 2).sum(axis=-1)), "average", metric="precomputed")
+
+engine = get_engine("folding")
+list(engine(problem_of(300)).levels(0))  # what is imported is there from now on
+problem = problem_of(int(sys.argv[1]))
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+before = status("VmRSS")
+list(engine(problem).levels(0))
+print(engine.memory(problem), status("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(library() is None, reason="the package was built without a C compiler")
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system does not tell peaks of memory")
+@pytest.mark.parametrize("n", [1600, 3500])
+def test_the_estimate_of_folding_follows_what_the_process_takes(n):
+    told = subprocess.run([sys.executable, "-c", FOLDED, str(n)], capture_output=True, text=True, check=True).stdout
+    estimate, peak = map(int, told.split())
+    assert LEAST * peak - 2**22 <= estimate <= MOST * peak + 2**22
+
+
 def test_every_engine_is_measured_here():
-    assert {engine for engine, *_ in RUNS} >= set(ENGINES) - {"small", "graph", "gpu"}
+    assert {engine for engine, *_ in RUNS} | {"folding"} >= set(ENGINES) - {"small", "graph", "gpu"}

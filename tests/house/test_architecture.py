@@ -27,7 +27,7 @@ FLOORS = [
     ["engines.compiled", "engines.repeats"],
     ["engines.lists"],
     ["engines.literal", "engines.vectors", "engines.matrix", "engines.dense", "engines.spanning", "engines.small"],
-    ["engines.gpu"],
+    ["engines.gpu", "engines.folding"],
     ["engines"],
     ["tree"],
     ["run"],

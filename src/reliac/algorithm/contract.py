@@ -24,12 +24,24 @@ class TooManyTies(MemoryError):
     """More ties at a nearest distance than an engine has room for; another engine goes on from there."""
 
 
-class NoRoom(MemoryError):
-    """An engine ran out of memory of its own, as on a device; the one that it names goes on from there."""
+class LeftToOthers(Exception):
+    """An engine cannot go on; the one that it names, or whom ``auto`` takes without it, goes on from there."""
 
-    def __init__(self, heir: str, why: str) -> None:
+    def __init__(self, heir: str | None, why: str) -> None:
         super().__init__(why)
         self.heir = heir
+
+
+class NoRoom(LeftToOthers, MemoryError):
+    """An engine ran out of memory of its own, as on a device."""
+
+
+class Clusters(NamedTuple):
+    """Clusters that are left, m of them, and what is stored of every pair: what one engine leaves to another."""
+
+    stored: NDArray[np.float64]  # (m, m); where sums are stored, those inside each cluster are on the diagonal
+    weight: NDArray[np.float64]
+    name: NDArray[np.int64]  # the first object of each
 
 
 class Engine(Protocol):

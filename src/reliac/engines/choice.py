@@ -27,6 +27,7 @@ ENGINES: dict[str, tuple[str, str]] = {
     "vectors": ("reliac.engines.vectors.engine", "VectorsEngine"),
     "spatial": ("reliac.engines.vectors.spatial", "SpatialEngine"),
     "dense": ("reliac.engines.dense.engine", "DenseEngine"),
+    "folding": ("reliac.engines.folding.engine", "FoldingEngine"),
     "spanning": ("reliac.engines.spanning.engine", "SpanningEngine"),
     "graph": ("reliac.engines.graph.engine", "GraphEngine"),
     "gpu": ("reliac.engines.gpu.entry", "GpuEntry"),
@@ -62,8 +63,11 @@ def get_engine(name: object) -> type[Engine]:
     return engine
 
 
-def choose(problem: Problem, engine: str = "auto") -> Choice:
-    """Choose an engine for the problem, or take the named one; refuse at once what cannot fit into memory."""
+def choose(problem: Problem, engine: str = "auto", without: str | None = None) -> Choice:
+    """Choose an engine for the problem, or take the named one; refuse at once what cannot fit into memory.
+
+    ``without``: an engine that has given up.
+    """
     if engine != "auto":
         return _asked_for(problem, get_engine(engine))
     n = problem.n_objects
@@ -73,7 +77,7 @@ def choose(problem: Problem, engine: str = "auto") -> Choice:
         return _asked_for(problem, get_engine(plain), f"{n} objects: few enough to be done at once")
     passed_over: list[str] = []
     least = math.inf  # bytes that an engine would need
-    for name in reversed(ENGINES):
+    for name in (name for name in reversed(ENGINES) if name != without):
         candidate = get_engine(name)
         asked_first = getattr(candidate, "costly_to_ask", False)  # such engines know of any problem whether they suit
         why_not = None if asked_first and not candidate.suits(problem) else _refusal(problem, candidate)

@@ -130,6 +130,18 @@ def _check_square(data: NDArray[Any], slack: float, even: bool) -> NDArray[Any]:
     return data
 
 
+def many_are_equal(given: NDArray[Any]) -> bool:
+    """Tell whether of a thousand distances, evenly spaced, more than half have been seen before."""
+    flat = given.ravel(order="K")
+    sample = flat[np.linspace(0, flat.size - 1, 1000).astype(np.int64)]
+    return len(np.unique(sample)) < 500
+
+
+def side_by_side(given: NDArray[Any]) -> NDArray[Any]:
+    """Return the matrix with rows side by side in memory; it is symmetric, so columns will do."""
+    return np.ascontiguousarray(given.T if given.flags.f_contiguous else given)
+
+
 def _tiles(n: int, size: int = 512) -> list[list[tuple[slice, slice]]]:
     """Return strips of tiles, on and above the diagonal of a square matrix: two of them fit into the cache together."""
     cuts = [slice(at, at + size) for at in range(0, n, size)]

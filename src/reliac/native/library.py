@@ -25,6 +25,15 @@ FUNCTIONS = {
     "reliac_single": (_WHOLE, _ARRAY, _FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY),
     "reliac_unfold": (_WHOLE, _ARRAY, _ARRAY),
     "reliac_nodes": (_WHOLE, _WHOLE, _ARRAY, _ARRAY),
+    "reliac_folding_begin": (
+        *(_WHOLE, _ARRAY, _FLAG, _FLAG, _WHOLE, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
+        *(_WHOLE, _FLOAT, _FLOAT, _WHOLE, _WHOLE, _WHOLE, _ARRAY, _ARRAY),
+    ),
+    "reliac_folding_work": (_ARRAY, _WHOLE),
+    "reliac_folding_count": (_ARRAY,),
+    "reliac_folding_stop": (_ARRAY,),
+    "reliac_folding_left": (_ARRAY, _ARRAY, _ARRAY, _ARRAY),
+    "reliac_folding_end": (_ARRAY,),
 }
 
 
@@ -38,7 +47,7 @@ def library() -> Any:
         return None
     for name, takes in FUNCTIONS.items():
         function = getattr(found, name)
-        function.argtypes, function.restype = takes, _WHOLE
+        function.argtypes, function.restype = takes, _ARRAY if name == "reliac_folding_begin" else _WHOLE
     return found
 
 

@@ -3,18 +3,10 @@
 #ifndef RELIAC_SEARCHING_H
 #define RELIAC_SEARCHING_H
 
+#include "criterion.h"
 #include "smallest.h"
 
 #define MANY_TIES 8 /* links of a level, for every object */
-
-/* What a criterion means: see algorithm/criteria.py, which has all formulas. */
-typedef struct {
-    int sums;      /* stored numbers are sums over pairs of objects; else the largest distance */
-    int offset;    /* distances between representatives: the spreads of both sides are taken off */
-    int by_size;   /* times w v / (w + v) */
-    double factor; /* what the numbers of each part of a pair are multiplied by */
-    double joint;  /* the weight of a joined pair; 0: the sum of both, and groups may have more parts */
-} Criterion;
 
 typedef struct {
     int64_t p, q;
@@ -47,22 +39,12 @@ enum { NONE = -1, GONE = -2 };
 
 /* --- who is near whom --- */
 
-/* The twin of distance_from_sums in algorithm/criteria.py: a test compares the two, bit for bit. */
 FOR_ALL_PROCESSORS static void distances_from_sums(const Criterion *criterion, int64_t m, const double *restrict stored,
                                                    double spread, double weight, const double *restrict spreads,
                                                    const double *restrict weights, double *restrict distance)
 {
-    if (!criterion->offset) {
-        for (int64_t c = 0; c < m; c++) distance[c] = stored[c] / (weight * weights[c]);
-        return;
-    }
-    for (int64_t c = 0; c < m; c++) {
-        double twice = 2.0 * weight * weights[c];
-        double numerator = twice * stored[c] - (weights[c] * weights[c] * spread + weight * weight * spreads[c]);
-        double by = criterion->by_size ? weight + weights[c] : weight * weights[c];
-        double value = numerator / (twice * by);
-        distance[c] = value > 0.0 || value != value ? value : 0.0; /* what is no number stays none, as in NumPy */
-    }
+    for (int64_t c = 0; c < m; c++)
+        distance[c] = distance_from_sums(criterion, stored[c], spread, weight, spreads[c], weights[c]);
 }
 
 FOR_ALL_PROCESSORS static int some_not_larger(int64_t m, const double *restrict values, const double *restrict bounds)

@@ -35,6 +35,9 @@ static inline int64_t top(int64_t *leader, int64_t x)
 /* Where the distance of i and j > i is in the condensed form, less j: the twin of place_of in input/condensed.py. */
 static inline int64_t place_less(int64_t n, int64_t i) { return n * i - i * (i + 1) / 2 - i - 1; }
 
+/* See unfolding.c. */
+EXPORTED int64_t reliac_unfold(int64_t n, const double *condensed, double *square);
+
 /* What a function returns instead of a number of links, when NumPy has to do it: something is tied; there is no memory;
    what was given makes no sense, of which Python tells more. */
 enum { TIED = -1, NO_MEMORY = -2, NONSENSE = -3 };

@@ -10,13 +10,6 @@
 
 /* --- joining --- */
 
-/* What two numbers of the parts of a pair become. */
-static inline double joined(const Criterion *criterion, double one, double other)
-{
-    if (!criterion->sums) return one > other ? one : other;
-    return one * criterion->factor + other * criterion->factor;
-}
-
 FOR_ALL_PROCESSORS static void join_rows(const Criterion *criterion, int64_t m, double *one, const double *other)
 {
     if (criterion->sums)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,9 +16,9 @@ from ..algorithm.contract import (
     EarlierLists,
     Engine,
     Found,
+    LeftToOthers,
     ListKeeper,
     LongEngine,
-    NoRoom,
     Pace,
     TooManyTies,
 )
@@ -189,8 +189,9 @@ class Run:
             self._develop(engine)
         except TooManyTies:
             heir = relief(problem)._replace(reason=f"ties left the {engine.name} engine no room")
-        except NoRoom as error:
-            heir = choose(problem, error.heir)._replace(reason=f"relieved the {engine.name} engine: {error}")
+        except LeftToOthers as error:
+            heir = choose(problem, error.heir or "auto", without=engine.name)
+            heir = heir._replace(reason=f"relieved the {engine.name} engine: {error}")
         if heir is not None:  # not before the error is forgotten: it holds on to all that the engine had in its hands
             engine = self._relieved(heir)
         left = self.n_clusters
@@ -214,11 +215,15 @@ class Run:
             engine.join(groups_of(links, self.problem.n_objects))
         if engine.name not in PLAIN:  # they have neither, and to ask takes longer than a small problem does
             self._prepare(engine)
-        batches = engine.levels(self.history.last_level)
+        levels = batches = engine.levels(self.history.last_level)
         if engine.name in PLAIN and self.heard:  # few objects, and whoever hears of them hears of every level
-            batches = (level for batch in batches for level in each_level(batch))
-        for level, (p, q, distance), pairs in batches:
-            self.write(Batch(level, Links(p, q, self.problem.heights(distance)), pairs))
+            batches = (level for batch in levels for level in each_level(batch))
+        try:
+            for level, (p, q, distance), pairs in batches:
+                self.write(Batch(level, Links(p, q, self.problem.heights(distance)), pairs))
+        finally:
+            if isinstance(levels, Generator):  # so that no thread of an engine is left behind after Ctrl-C
+                levels.close()
 
     def _prepare(self, engine: Engine) -> None:
         """Give an engine what earlier runs have found, and a way to tell its pace."""

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithm.contract import Batch
+from ...algorithm.contract import Batch, Clusters
 from ...algorithm.limits import join_groups as join_limits
 from ...algorithm.limits import make_limits
 from ...algorithm.links import Groups, Indices, Links, groups_of, nearest_objects
+from ...input.distances import many_are_equal
 from ...input.metrics import Squares, squares_of
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
@@ -34,11 +35,8 @@ from .shortlists import N_PAIRS, Shortlists, enter_hits, make_shortlists
 from .square import LEVEL, N_ALIVE, N_LINKS, N_PLACES, WIDTH, Square, Steps
 from .untied import DONE, PAUSE, SHARE, TIED, advance_without_ties, join_pairs, prove_nearest
 
-#: Up to so many objects this engine is the quickest ...
+#: Up to so many objects this engine is the quickest; above that, where other engines would search every new cluster.
 MOST = 2000
-
-#: ... or so many, where distances are given, links are not tied, and other engines would search every new cluster.
-MOST_SEARCHED = 8000
 
 #: Fewer objects than this are done sooner by one thread than threads are started.
 WORTH_THREADS = 1000
@@ -55,22 +53,23 @@ class DenseEngine:
 
     name = "dense"
 
-    def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
+    def __init__(self, problem: Problem, n_jobs: int | None = None, left: Clusters | None = None) -> None:
+        """Begin with every object as a cluster of its own, or with the clusters that another engine has left."""
         _load(problem)
         self.threads = n_threads(n_jobs) if problem.n_objects >= WORTH_THREADS else 1
         self.told = 0  # links that were handed on
         self.problem = problem
         self.limits = make_limits(problem.constraints, problem.n_objects)
         self.members: dict[int, Indices] = {}  # the objects of every cluster, where the smallest distance counts
-        row, n = problem.criterion, problem.n_objects
+        row, n = problem.criterion, problem.n_objects if left is None else len(left.weight)
         width = padded_width(n)
         weight, best = np.ones(width), np.full(width, -np.inf)
         if row.reduction is np.add and not row.equal_parts:
-            weight[:n] = problem.weights
+            weight[:n] = problem.weights if left is None else left.weight
         best[:n] = np.inf
         self.square = Square(
             stored=np.empty(n * width),
-            slot=np.arange(n),
+            slot=np.arange(n) if left is None else left.name.astype(np.intp),
             weight=weight,
             spread=np.zeros(width),
             best=best,
@@ -95,7 +94,18 @@ class DenseEngine:
             counters=np.zeros(6, np.int64),
         )
         self.steps.counters[[N_ALIVE, N_PLACES, WIDTH]] = n, n, width
-        self._fill(width)
+        if left is None:
+            self._fill(width)
+        else:
+            self._take_over(left, width)
+
+    def _take_over(self, left: Clusters, width: int) -> None:
+        """Write what was stored of clusters into the matrix."""
+        rows, n = self.square.stored.reshape(-1, width), len(left.weight)
+        rows[:, :n], rows[:, n:] = left.stored, np.inf
+        if self.square.reduction == ADD:
+            self.square.spread[:n] = left.stored.diagonal()
+        np.fill_diagonal(rows, np.inf)
 
     def _fill(self, width: int) -> None:
         """Write the numbers that pairs of objects store into the matrix."""
@@ -160,9 +170,9 @@ class DenseEngine:
         if n <= MOST or not isinstance(objects, Distances):
             return n <= MOST
         if problem.alpha == 0.0:
-            return searched or _many_are_equal(objects.matrix)
+            return searched or many_are_equal(objects.matrix)
         all_links = problem.alpha == 1.0 and problem.tie_tolerance == 0.0
-        return searched and all_links and n <= MOST_SEARCHED and not _many_are_equal(objects.matrix)
+        return searched and all_links and not many_are_equal(objects.matrix)
 
     @staticmethod
     def memory(problem: Problem) -> int:
@@ -201,6 +211,7 @@ class DenseEngine:
         square, steps, n = self.square, self.steps, int(self.steps.counters[N_PLACES])
         lists = make_shortlists(n, int(steps.counters[WIDTH]))
         plain = bool((square.weight == 1.0).all()) and not steps.counters[N_LINKS] and self.n_clusters == n
+        plain = plain and not square.spread.any()
         most = WORTH_SHARING if self.threads > 1 else sys.maxsize
 
         def ties_of_strip(at: int) -> int:
@@ -275,10 +286,3 @@ def _load(problem: Problem) -> None:
             pass
 
     load(DenseEngine.name, "", run_few)
-
-
-def _many_are_equal(given: NDArray[Any]) -> bool:
-    """Tell whether of a thousand distances, evenly spaced, more than half have been seen before."""
-    flat = given.ravel(order="K")
-    sample = flat[np.linspace(0, flat.size - 1, 1000).astype(np.int64)]
-    return len(np.unique(sample)) < 500

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...input.distances import side_by_side
 from ...input.metrics import COLUMNS_AT_ONCE, comes_in_blocks, fill_block, mirror_block
 from ...input.objects import Distances, rows_of
 from ...input.problem import Problem
@@ -96,7 +97,7 @@ class MatrixEngine(ListEngine):
     def _base(self, problem: Problem) -> tuple[NDArray[Any], bool]:
         """Return the matrix to read, and whether its entries still have to be squared."""
         if isinstance(problem.objects, Distances):
-            return _side_by_side(problem.objects.matrix), problem.criterion.geometric
+            return side_by_side(problem.objects.matrix), problem.criterion.geometric
         metric, rows = problem.compared_metric, rows_of(problem.objects)
         if not comes_in_blocks(rows, metric):
             self.own = problem.base_distances()
@@ -347,8 +348,3 @@ def memory_of_rows(n: int) -> int:
     """Estimate the bytes beside a matrix: lists; rows of every thread, and blocks of them while it is filled."""
     filled = 16 * min(n, BLOCK) * min(n, COLUMNS_AT_ONCE)
     return n * (12 * SEARCH_LENGTH + 300) + (16 * ROWS * n + filled) * n_threads(None)
-
-
-def _side_by_side(given: NDArray[Any]) -> NDArray[Any]:
-    """Return the matrix with rows side by side in memory; it is symmetric, so columns will do."""
-    return np.ascontiguousarray(given.T if given.flags.f_contiguous else given)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch
-from ...algorithm.criteria import two_alike
+from ...algorithm.criteria import Criterion, two_alike
 from ...algorithm.links import Links
 from ...input.problem import Problem
 from ...native.library import address, library
@@ -22,21 +22,36 @@ def can_do(problem: Problem) -> bool:
     return library() is not None
 
 
-def levels_of_table(problem: Problem, stored: NDArray[np.float64], ties: bool = True) -> Batch | None:
-    """Run all levels of a table of stored numbers, which is overwritten; None if ties are left to NumPy, or to none."""
-    row, n, stop = problem.criterion, problem.n_objects, problem.stop
+def meaning_of(criterion: Criterion) -> tuple[bool, bool, bool, float, float]:
+    """Return what C code has to know of a criterion: see ``native/criterion.h``."""
+    factor, joint = two_alike() if criterion.equal_parts else (1.0, 0.0)
+    return criterion.reduction is np.add, criterion.offset, criterion.by_size, factor, joint
+
+
+def levels_of_table(
+    problem: Problem,
+    stored: NDArray[np.float64],
+    ties: bool = True,
+    weight: NDArray[np.float64] | None = None,
+    level: int = 0,
+) -> Batch | None:
+    """Run all levels of a table of stored numbers, which is overwritten; None if ties are left to NumPy, or to none.
+
+    ``weight``: of the clusters that the table is of, after so many levels; links go by their places.
+    """
+    n, stop = len(stored), problem.stop
     links, distance = np.empty((3, n), np.int64), np.empty(n)
-    weight = np.ones(n) if row.equal_parts else problem.weights.copy()
-    factor, joint = two_alike() if row.equal_parts else (1.0, 0.0)
+    if weight is None:
+        weight = np.ones(n) if problem.criterion.equal_parts else problem.weights.copy()
     count = library().reliac_levels(
-        *(n, address(stored), address(weight), row.reduction is np.add, row.offset, row.by_size, factor, joint),
-        *(problem.alpha == 0.0, ties, stop.n_clusters, stop.max_level, problem.longest),
+        *(n, address(stored), address(weight), *meaning_of(problem.criterion)),
+        *(problem.alpha == 0.0, ties, stop.n_clusters, stop.max_level - level, problem.longest),
         *(address(links), address(distance)),
     )
     if count < 0:
         return None
-    level, p, q = links[:, :count]
-    return Batch(level, Links(p, q, distance[:count]), None)
+    levels, p, q = links[:, :count]
+    return Batch(levels + level, Links(p, q, distance[:count]), None)
 
 
 def levels_of_edges(problem: Problem, distances: NDArray[np.float64]) -> Batch | None:

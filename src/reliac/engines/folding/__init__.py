@@ -1,0 +1,1 @@
+"""The folding engine: given distances, whole tables folded in C while levels join many clusters."""
