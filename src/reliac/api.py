@@ -32,7 +32,7 @@ from .run.neighbors import cluster_along
 from .run.parts import cluster_by_parts
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
-from .run.standard import may_tie, small_linkage, turned
+from .run.standard import linkage_of_array, may_tie, small_linkage, turned
 from .run.tables import Wanted, cluster_table
 from .tree.building import with_root
 from .tree.clustertree import ClusterTree
@@ -354,12 +354,14 @@ def linkage(
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.5, 3.0]]
     """
     del preserve_input
+    row, optimal_ordering = get_criterion(method), check_switch("optimal_ordering", optimal_ordering)
+    if not optimal_ordering and (matrix := linkage_of_array(y, row, metric)) is not None:
+        return matrix
     refuse_for_linkage(y, metric)
-    optimal_ordering, condensed = check_switch("optimal_ordering", optimal_ordering), in_one_line(y)
+    condensed = in_one_line(y)
     if optimal_ordering:
         n = count_objects(len(y)) or 0 if condensed else int(np.shape(y)[0])
         check_memory(BYTES_TO_ORDER * n**2, f"The optimal ordering of {n} objects", "leave out optimal_ordering")
-    row = get_criterion(method)
     problem = make_problem(y, row.name, metric="precomputed" if condensed else metric)
     matrix = small_linkage(problem)
     if matrix is None:

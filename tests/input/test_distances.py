@@ -15,11 +15,35 @@ from problems import CRITERIA, GEOMETRIC, blobs
 from reliac.cli.columns import Choices
 from reliac.input import distances
 from reliac.input.objects import make_distances
+from reliac.native.library import address, library
 
 X = blobs(0, n=20, d=3)
 D = squareform(pdist(X))
 
 # --- Euclidean or not ---
+
+
+@pytest.mark.skipif(library() is None, reason="the package was built without a C compiler")
+@pytest.mark.parametrize("n", [2, 3, 30, 64, 65, 200])
+@pytest.mark.parametrize("form", [pdist, lambda rows: squareform(pdist(rows))], ids=["condensed", "square"])
+def test_c_code_is_sure_of_points_and_of_nothing_that_has_a_negative_eigenvalue(n, form):
+    rng = np.random.default_rng(n)
+    objects = distances._looked_at(n)
+
+    def sure(given):
+        across = n if given.ndim == 2 else 0
+        call = library().reliac_surely_points
+        return bool(call(n, address(given), across, len(objects), address(objects), 1e-8))
+
+    for columns in (1, 2, 10, 300):
+        assert sure(form(rng.normal(size=(n, columns)) * 10.0 ** rng.integers(-5, 5)))
+    for rows in (rng.normal(size=(n, 3)) for _ in range(5)):
+        given = squareform(np.sqrt(pdist(rows, "cityblock")) ** rng.uniform(1.0, 4.0))  # from points to no points
+        some = given[np.ix_(objects, objects)] ** 2
+        centred = -0.5 * (some - some.mean(0) - some.mean(1)[:, None] + some.mean())
+        lowest, *_, highest = np.linalg.eigvalsh(centred)
+        given = given if form is not pdist else squareform(given, checks=False)
+        assert not sure(given) or lowest >= -1e-8 * highest
 
 
 def swapped(given):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native.library import address, library
+from ..native.library import address, is_plain, library
 
 Number = TypeVar("Number", int, NDArray[np.intp])
 
@@ -70,8 +70,7 @@ def to_square(matrix: NDArray[Any], n: int) -> NDArray[Any]:
     """Return a new square matrix from square or condensed distances, in their own float type."""
     if matrix.ndim == 2:
         return matrix.copy()
-    whole = matrix.dtype == np.float64 and matrix.flags.c_contiguous and matrix.flags.aligned
-    if n > 1 and whole and (native := library()) is not None:
+    if n > 1 and matrix.dtype == np.float64 and is_plain(matrix) and (native := library()) is not None:
         square = np.empty((n, n))
         native.reliac_unfold(n, address(matrix), address(square))
         return square

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import math
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import NotEuclideanWarning, explain, option
 from ..machine import check_memory, in_threads, n_threads
+from ..native.library import address, is_plain, library
 from . import condensed
 from .numbers import MEASURE, Names, check_finite, extremes
 
@@ -172,17 +173,16 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
     All distances are looked at for up to 64 objects; above that those of 64 objects, evenly spaced, so that the check
     takes a tenth of a millisecond, and matrices that fail only elsewhere pass.
     """
-    if n > OBJECTS_LOOKED_AT:
-        given = condensed.subset(given, n, np.linspace(0, n - 1, OBJECTS_LOOKED_AT).astype(np.intp))
-        n = OBJECTS_LOOKED_AT
-    squares = condensed.to_square(given, n).astype(np.float64) ** 2
-    centred = squares - squares.mean(axis=0)
-    centred -= centred.mean(axis=1, keepdims=True)
-    tolerance = max(1e-8, 100.0 * float(np.finfo(given.dtype).eps))
-    if _surely_positive(centred / -2.0, tolerance):
+    objects, tolerance = _looked_at(n), max(1e-8, 100.0 * float(np.finfo(given.dtype).eps))
+    if given.dtype == np.float64 and is_plain(given) and (native := library()) is not None:
+        across = n if given.ndim == 2 else 0
+        if native.reliac_surely_points(n, address(given), across, len(objects), address(objects), tolerance):
+            return
+    centred = _centred_squares(given if len(objects) == n else condensed.subset(given, n, objects), len(objects))
+    if _surely_positive(centred, tolerance):
         return
     with _one_thread():  # small work, which several threads on a busy machine make slow
-        eigenvalues = np.linalg.eigvalsh(centred / -2.0)
+        eigenvalues = np.linalg.eigvalsh(centred)
     if eigenvalues[0] < -tolerance * np.abs(eigenvalues).max():
         warnings.warn(
             explain(
@@ -194,6 +194,20 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
             NotEuclideanWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+@lru_cache(maxsize=64)
+def _looked_at(n: int) -> NDArray[np.int64]:
+    """Return the objects, evenly spaced, whose distances are looked at."""
+    return np.linspace(0, n - 1, min(n, OBJECTS_LOOKED_AT)).astype(np.int64)
+
+
+def _centred_squares(given: NDArray[Any], n: int) -> NDArray[np.float64]:
+    """Return the products of points, seen from their centre, that have these distances: if all is well."""
+    squares = condensed.to_square(given, n).astype(np.float64) ** 2
+    centred = squares - squares.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    return np.asarray(centred / -2.0)
 
 
 def _one_thread() -> Any:
@@ -210,6 +224,8 @@ def _libraries() -> Any:
 
 def _surely_positive(matrix: NDArray[np.float64], tolerance: float) -> bool:
     """Tell whether no eigenvalue can be below minus ``tolerance`` times the largest; in doubt, say no.
+
+    ``native/points.c`` does the same in a tenth of the time.
 
     A Cholesky factor of the matrix with half of that added to the diagonal proves it at a tenth of the cost of the
     eigenvalues. The largest eigenvalue is at least the largest entry of the diagonal.

@@ -25,6 +25,11 @@ FUNCTIONS = {
     "reliac_single": (_WHOLE, _ARRAY, _FLAG, _WHOLE, _FLOAT, _FLOAT, _ARRAY, _ARRAY),
     "reliac_unfold": (_WHOLE, _ARRAY, _ARRAY),
     "reliac_nodes": (_WHOLE, _WHOLE, _ARRAY, _ARRAY),
+    "reliac_linkage": (
+        *(_WHOLE, _WHOLE, _ARRAY, _FLAG, _FLOAT, _FLAG, _FLAG),
+        *(_FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT, _ARRAY),
+    ),
+    "reliac_surely_points": (_WHOLE, _ARRAY, _WHOLE, _WHOLE, _ARRAY, _FLOAT),
     "reliac_folding_begin": (
         *(_WHOLE, _ARRAY, _FLAG, _FLAG, _WHOLE, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
         *(_WHOLE, _FLOAT, _FLOAT, _WHOLE, _WHOLE, _WHOLE, _ARRAY, _ARRAY),
@@ -53,6 +58,11 @@ def library() -> Any:
 
 def address(array: NDArray[Any]) -> int:
     """Return where the numbers of an array are, one after the other; it must live until the call is done."""
-    if not (array.flags.c_contiguous and array.flags.aligned):
+    if not is_plain(array):
         raise InvariantError("C code was given an array with gaps, or between two places: please report this")
     return int(array.ctypes.data)
+
+
+def is_plain(array: NDArray[Any]) -> bool:
+    """Tell whether the numbers of an array lie one after the other, each in a place of its own."""
+    return bool(array.flags.c_contiguous and array.flags.aligned)

@@ -35,8 +35,14 @@ static inline int64_t top(int64_t *leader, int64_t x)
 /* Where the distance of i and j > i is in the condensed form, less j: the twin of place_of in input/condensed.py. */
 static inline int64_t place_less(int64_t n, int64_t i) { return n * i - i * (i + 1) / 2 - i - 1; }
 
-/* See unfolding.c. */
+/* See unfolding.c, tables.c, edges.c and nodes.c. */
 EXPORTED int64_t reliac_unfold(int64_t n, const double *condensed, double *square);
+EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_t sums, int32_t offset, int32_t by_size,
+                               double factor, double joint, int32_t only_smallest, int32_t ties, int64_t n_clusters,
+                               double max_level, double longest, int64_t *links, double *distance);
+EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_smallest, int64_t most, double max_level,
+                               double longest, int64_t *found, double *distance);
+EXPORTED int64_t reliac_nodes(int64_t n, int64_t count, const int64_t *ends, int64_t *made);
 
 /* What a function returns instead of a number of links, when NumPy has to do it: something is tied; there is no memory;
    what was given makes no sense, of which Python tells more. */

@@ -18,9 +18,8 @@ FOR_ALL_PROCESSORS static void join_rows(const Criterion *criterion, int64_t m, 
         for (int64_t c = 0; c < m; c++) one[c] = one[c] > other[c] ? one[c] : other[c];
 }
 
-/* Make groups of the links of a level, each a chain of parts in order, and note who is to be searched because of that:
-   at once, or ``later``. */
-static int begin_join(Table *t, int later)
+/* Make groups of the links of a level, each a chain of parts in order, and note who is to be searched because of that. */
+static int begin_join(Table *t)
 {
     int64_t kept = 0, *last = t->their_near; /* room: of every group the part that was found last */
     t->n_fresh = t->n_lost = 0;
@@ -43,18 +42,37 @@ static int begin_join(Table *t, int later)
         int64_t r = t->alive[a];
         if (t->part[r] == GONE) continue;
         t->alive[kept++] = r;
-        if (t->part[r] >= 0 || t->unsure[r]) continue;
-        if (later && t->part[t->near[r]] != NONE) t->unsure[r] = 1;
-        if (!later && (t->tied[r] || t->part[t->near[r]] != NONE)) t->lost[t->n_lost++] = r;
+        if (t->part[r] < 0 && (t->tied[r] || t->part[t->near[r]] != NONE)) t->lost[t->n_lost++] = r;
     }
     t->count = kept;
     for (int64_t k = 0; k < t->n_fresh; k++) {
         int64_t p = t->fresh[k];
         for (int64_t q = t->part[p]; q != NONE; q = t->next[q])
             t->weight[p] = t->criterion.joint > 0.0 ? t->criterion.joint : t->weight[p] + t->weight[q];
-        t->unsure[p] = 0;
     }
     return 0;
+}
+
+/* The same for one link, the smallest of all, in one pass. Who loses its nearest is searched later. */
+static void begin_join_of_one(Table *t)
+{
+    const Link *link = t->links;
+    int64_t kept = 0, p = link->p < link->q ? link->p : link->q, q = link->p < link->q ? link->q : link->p;
+    t->part[p] = q;
+    t->part[q] = GONE;
+    t->next[q] = NONE;
+    t->fresh[0] = p;
+    t->n_fresh = 1;
+    t->n_lost = 0;
+    for (int64_t a = 0; a < t->count; a++) {
+        int64_t r = t->alive[a], near = t->near[r];
+        t->alive[kept] = r;
+        kept += r != q;
+        t->unsure[r] |= near == p || near == q;
+    }
+    t->count = kept;
+    t->weight[p] = t->criterion.joint > 0.0 ? t->criterion.joint : t->weight[p] + t->weight[q];
+    t->unsure[p] = 0;
 }
 
 /* Add the rows of its parts to the row of a new cluster. */
@@ -150,10 +168,13 @@ static void contract(Table *t)
 }
 
 /* Join along the links of a level. */
-static int join(Table *t, int64_t n_links, int later)
+static int join(Table *t, int64_t n_links, int only_smallest)
 {
     int64_t before = t->count;
-    if (begin_join(t, later) == TIED) return TIED;
+    if (only_smallest)
+        begin_join_of_one(t);
+    else if (begin_join(t) == TIED)
+        return TIED;
     if (3 * n_links >= before || 2 * t->count < t->m) {
         contract(t);
     } else {
@@ -233,7 +254,7 @@ EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_
             break;
         }
         n_links = only_smallest ? smallest_link(t, longest) : reliable_links(t, longest);
-        if (n_links > 0) n_links = joining_links(t, n_links, t->count - n_clusters);
+        if (n_links > 0 && !only_smallest) n_links = joining_links(t, n_links, t->count - n_clusters);
         if (n_links == TIED) count = TIED;
         if (n_links <= 0) break;
         last++;

@@ -1,30 +1,55 @@
 """Linkage matrices of the standard strategy.
 
-On a few objects our C code gives the links at once, and a tree need not be made. Where the package was built without it
-SciPy's own compiled code gives the same tree if nothing is tied. The order of the leaves is ours.
+On a few objects our C code gives the matrix at once, and a tree need not be made. Where the package was built without
+it SciPy's own compiled code gives the same tree if nothing is tied. The order of the leaves is ours.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..algorithm.criteria import Criterion
 from ..engines.choice import NOT_WORTH_LOADING
-from ..engines.small.engine import SmallEngine
+from ..engines.small.at_once import meaning_of
+from ..input.condensed import count_objects
+from ..input.distances import note_if_not_euclidean
+from ..input.misreadings import refuse_edges
 from ..input.problem import Problem
-from ..native.library import library
+from ..native.library import address, is_plain, library
 from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
-from ..tree.exports import rows_in_order
 
 #: Of more objects so many are looked at for distances that occur twice ...
 OBJECTS_LOOKED_AT = 64
 
 #: ... of which float32 has as many by chance.
 BY_CHANCE = 4
+
+
+def linkage_of_array(y: Any, criterion: Criterion, metric: object) -> NDArray[np.float64] | None:
+    """Return the linkage matrix of a few vectors, or condensed distances, in a plain array: one call of C code.
+
+    None for all that is not plain, or has to be complained about: a problem is made of it.
+    """
+    if type(y) is not np.ndarray or y.dtype != np.float64 or not is_plain(y) or library() is None:
+        return None
+    if y.ndim == 1:
+        n, columns = count_objects(len(y)) or 0, 0
+    elif y.ndim == 2 and y.size and metric == "euclidean":
+        n, columns = y.shape
+    else:
+        return None
+    if not 2 < n <= NOT_WORTH_LOADING or (n == columns and not y[0, 0]):  # that may be a square matrix of distances
+        return None
+    refuse_edges(y)
+    by_squares = criterion.by_squares if columns else criterion.geometric
+    matrix = _in_c(n, y, columns, criterion, by_squares, by_squares)
+    if matrix is not None and criterion.geometric and not columns:
+        note_if_not_euclidean(y, n, criterion.name, stacklevel=3)
+    return matrix
 
 
 def small_linkage(problem: Problem) -> NDArray[np.float64] | None:
@@ -37,27 +62,21 @@ def small_linkage(problem: Problem) -> NDArray[np.float64] | None:
         return None
     if library() is None:
         return _by_scipy(problem)
-    matrix = _by_links(problem, 1.0) if problem.criterion.reducible else None
-    return _by_links(problem, 0.0) if matrix is None else matrix
+    distances = np.require(problem.condensed_distances(), np.float64, ["C", "A"])
+    squared = problem.criterion.geometric and problem.metric == "precomputed"
+    return _in_c(problem.n_objects, distances, 0, problem.criterion, squared, problem.rooted)
 
 
-def _by_links(problem: Problem, alpha: float) -> NDArray[np.float64] | None:
-    """Return the matrix of the links of all levels, by distance: of all reliable ones if nothing is tied, or of one at
-    a time.
-    """
-    n = problem.n_objects
-    found = SmallEngine(replace(problem, alpha=alpha)).levels_at_once(ties=alpha == 0.0)
-    if found is None:
-        return None
-    level, (p, q, distance), _ = found
-    links = make_links(n, p, q, problem.heights(distance), level)
-    order = np.argsort(distance, kind="stable") if problem.criterion.reducible else np.arange(n - 1)
-    if alpha == 1.0 and (np.diff(distance[order]) == 0.0).any():
-        return None  # links of the same length, which the standard strategy takes by index
-    matrix = rows_in_order(n, links, order)
-    if (matrix[:, 1] >= np.arange(n, 2 * n - 1)).any():
-        return None  # rounding made a cluster nearer than its parts are
-    return matrix
+def _in_c(
+    n: int, given: NDArray[np.float64], columns: int, criterion: Criterion, squared: bool, rooted: bool
+) -> NDArray[np.float64] | None:
+    """Let C code make the matrix: of rows with so many columns, or of condensed distances. None if it cannot."""
+    matrix = np.empty((n - 1, 4))
+    found = library().reliac_linkage(
+        *(n, columns, address(given), squared, criterion.height_factor if rooted else 0.0),
+        *(criterion.reduction is np.minimum, criterion.reducible, *meaning_of(criterion), address(matrix)),
+    )
+    return matrix if found == n - 1 else None
 
 
 def _by_scipy(problem: Problem) -> NDArray[np.float64] | None:
