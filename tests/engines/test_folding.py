@@ -157,6 +157,19 @@ def test_ctrl_c_leaves_no_thread_behind_and_keeps_the_levels_done(monkeypatch):
     assert caught.value.tree.n_levels >= 1
 
 
+def test_threads_that_the_system_refuses_are_not_waited_for(monkeypatch):
+    distances, start = pdist(np.random.default_rng(3).normal(size=(1600, 4))), threading.Thread.start
+    expected = cluster(distances, "ward", n_jobs=3)
+
+    def refuse_the_second(thread):
+        if thread.name == "reliac-folding-1":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_the_second)
+    assert np.array_equal(cluster(distances, "ward", n_jobs=3).links, expected.links)
+
+
 def test_a_folded_run_that_was_stopped_is_developed_to_the_tree_of_a_whole_run():
     squares = pdist(np.random.default_rng(8).permutation(4000)[:1600, None].astype(float))
     early = cluster(squares, "complete", max_level=2)

@@ -84,6 +84,7 @@ typedef struct {
     Shared count, level;  /* links so far; the level they are of */
     Shared next, done;    /* strips that were taken; that are written, none before them missing */
     Shared waiting, turn; /* threads that wait for the others; how often all have met */
+    Shared started;       /* whether it is known how many threads there are */
     Shared stopped;       /* whether somebody wants no more levels */
 } Folding;
 

@@ -34,6 +34,7 @@ FUNCTIONS = {
         *(_WHOLE, _ARRAY, _FLAG, _FLAG, _WHOLE, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
         *(_WHOLE, _FLOAT, _FLOAT, _WHOLE, _WHOLE, _WHOLE, _ARRAY, _ARRAY),
     ),
+    "reliac_folding_start": (_ARRAY, _WHOLE),
     "reliac_folding_work": (_ARRAY, _WHOLE),
     "reliac_folding_count": (_ARRAY,),
     "reliac_folding_stop": (_ARRAY,),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -59,15 +59,24 @@ class Folding:
 
     def batches(self) -> Iterator[Batch]:
         """Run levels until the work ends; hand on links as they are found."""
-        with ThreadPoolExecutor(self.threads) as pool:  # C code of all threads waits for all others
-            work = [pool.submit(library().reliac_folding_work, self.at, thread) for thread in range(self.threads)]
-            try:
-                while wait(work, BETWEEN_LOOKS).not_done:
-                    yield from self._new_links()
-            except BaseException:  # Ctrl-C: no further level is begun, and memory is let go when threads are done
-                library().reliac_folding_stop(self.at)
-                raise
-        self.end = _common_end(work)
+        ends: list[int] = []
+        running: list[threading.Thread] = []
+        try:
+            _start(running, lambda thread: ends.append(library().reliac_folding_work(self.at, thread)), self.threads)
+            library().reliac_folding_start(self.at, len(running))
+            while running[0].is_alive():
+                running[0].join(BETWEEN_LOOKS)
+                yield from self._new_links()
+        except BaseException:  # Ctrl-C: no further level is begun, and memory is let go when threads are done
+            library().reliac_folding_stop(self.at)
+            library().reliac_folding_start(self.at, len(running))  # in case that it came before
+            raise
+        finally:
+            for thread in running:
+                thread.join()
+        if len(set(ends)) != 1:
+            raise InvariantError(f"threads that fold one table ended as {sorted(ends)}: please report this")
+        self.end = ends[0]
         if self.end == WITHOUT_MEMORY:
             raise MemoryError(f"no room to fold the distances of {self.problem.n_objects} objects")
         yield from self._new_links()
@@ -93,8 +102,14 @@ class Folding:
         return left
 
 
-def _common_end(work: list[Future[int]]) -> int:
-    ends = {task.result() for task in work}
-    if len(ends) != 1:
-        raise InvariantError(f"threads that fold one table ended as {sorted(ends)}: please report this")
-    return ends.pop()
+def _start(running: list[threading.Thread], work: Callable[[int], None], count: int) -> None:
+    """Start threads, which get their numbers; fewer where the system refuses some, but at least one."""
+    for number in range(count):
+        thread = threading.Thread(target=work, args=(number,), name=f"reliac-folding-{number}")
+        try:
+            thread.start()
+        except RuntimeError:
+            if not running:
+                raise
+            return
+        running.append(thread)
