@@ -24,24 +24,22 @@ from .input.numbers import in_one_line
 from .input.options import check_count, check_switch
 from .input.problem import make_problem
 from .input.tables import into_memory, place_of, refuse_in_database
-from .machine import check_jobs, check_memory
+from .machine import check_jobs
 from .run.groups import GroupTrees
 from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
 from .run.neighbors import cluster_along
 from .run.parts import cluster_by_parts
+from .run.plain import linkage_of_array, tree_of_array
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
-from .run.standard import linkage_of_array, may_tie, small_linkage, turned
+from .run.standard import check_room_to_turn, may_tie, small_linkage, turned
 from .run.tables import Wanted, cluster_table
 from .tree.building import with_root
 from .tree.clustertree import ClusterTree
 from .tree.levels import has_ties
 from .tree.storage import read_tree
 from .tree.treetable import TreeTable
-
-#: What the optimal ordering of n objects takes, divided by n^2: distances in three forms, and blocks of them.
-BYTES_TO_ORDER = 36
 
 CriterionName = Literal["single", "complete", "average", "weighted", "centroid", "median", "ward"]
 
@@ -154,6 +152,9 @@ def cluster(
         "precision": precision,
         "n_jobs": n_jobs,
     }
+    run_options = (neighbors, join_components, engine, progress, checkpoint, keep_lists)
+    if (plain := tree_of_array(X, criterion, rules, run_options)) is not None:
+        return plain
     if neighbors is not None or join_components:
         return cluster_along(X, criterion, neighbors, join_components, rules, (engine, n_jobs, progress, checkpoint))
     tree = cluster_by_parts(make_problem(X, criterion, **rules), engine, n_jobs, progress, checkpoint, keep_lists)
@@ -360,8 +361,7 @@ def linkage(
     refuse_for_linkage(y, metric)
     condensed = in_one_line(y)
     if optimal_ordering:
-        n = count_objects(len(y)) or 0 if condensed else int(np.shape(y)[0])
-        check_memory(BYTES_TO_ORDER * n**2, f"The optimal ordering of {n} objects", "leave out optimal_ordering")
+        check_room_to_turn(count_objects(len(y)) or 0 if condensed else int(np.shape(y)[0]))
     problem = make_problem(y, row.name, metric="precomputed" if condensed else metric)
     matrix = small_linkage(problem)
     if matrix is None:

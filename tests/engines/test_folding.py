@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -157,17 +160,97 @@ def test_ctrl_c_leaves_no_thread_behind_and_keeps_the_levels_done(monkeypatch):
     assert caught.value.tree.n_levels >= 1
 
 
+#: Clusters given distances in one thread and is interrupted at once; prints what is still running then.
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+import reliac
+from reliac.engines.folding import table
+
+n, jobs, times = map(int, sys.argv[1:])
+given = np.random.default_rng(0).random(n * (n - 1) // 2) + 1.0
+work = table.Folding._work
+
+def slow(self, thread):
+    for k in range(times):
+        threading.Timer(0.05 + 0.05 * k, os.kill, (os.getpid(), signal.SIGINT)).start()
+    work(self, thread)
+
+table.Folding._work = slow if jobs == 1 else work
+if jobs > 1:
+    for k in range(times):
+        threading.Timer(0.1 + 0.05 * k, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    reliac.cluster(given, "average", metric="precomputed", engine="folding", n_jobs=jobs)
+    print("done")
+except (reliac.Interrupted, KeyboardInterrupt) as error:
+    print(type(error).__name__, sum(t.name.startswith("reliac-folding") for t in threading.enumerate()))
+time.sleep(0.5)  # what is left uses memory until it is done
+"""
+
+
+@pytest.mark.parametrize(("jobs", "times"), [(1, 1), (2, 1), (2, 2), (3, 3)])
+def test_ctrl_c_at_any_moment_lets_go_of_memory_only_when_no_thread_uses_it(jobs, times):
+    """Real signals: an interrupted wait for a thread must not be taken for its end."""
+    environment = {**os.environ, "MALLOC_PERTURB_": "165"}  # memory that was let go is overwritten, where glibc is used
+    command = [sys.executable, "-c", INTERRUPTED, "9000", str(jobs), str(times)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode in (0, 130) or "KeyboardInterrupt" in done.stderr, done.stderr
+    assert done.returncode >= 0, done.stderr  # no signal has ended it
+    if times == 1 and done.stdout.strip() != "done":
+        assert done.stdout.split() == ["Interrupted", "0"]
+
+
+def test_more_threads_than_c_code_has_room_for_are_not_started():
+    distances = pdist(np.random.default_rng(4).normal(size=(1200, 4)))
+    assert np.array_equal(
+        cluster(distances, "average", n_jobs=100).links, cluster(distances, "average", n_jobs=1).links
+    )
+
+
+def test_who_takes_over_may_be_relieved_too():
+    """Many equal distances: ties end the folding, and leave the lists of the matrix engine no room."""
+    rng = np.random.default_rng(0)
+    distances = rng.random(2100 * 2099 // 2) + 1.0
+    distances[rng.random(len(distances)) < 0.4] = 1.0
+    tree = cluster(distances, "average", "auto")
+    assert tree.n_clusters == 1
+    assert tree.engine not in ("folding", "matrix")
+
+
+def test_an_array_that_lies_between_two_places_is_taken():
+    distances = pdist(np.random.default_rng(5).normal(size=(1600, 4)))
+    room = np.zeros(distances.nbytes + 1, np.uint8)
+    shifted = room[1:].view(np.float64)
+    shifted[:] = distances
+    assert not shifted.flags.aligned
+    assert np.array_equal(cluster(shifted, "average", "auto").links, cluster(distances, "average", "auto").links)
+
+
+def test_clusters_that_do_not_fit_for_who_goes_on_are_left_to_an_engine_that_needs_less(monkeypatch):
+    monkeypatch.setattr(engine, "SMALL_TABLE", 100)
+    monkeypatch.setattr(table, "FEW", 500)
+    monkeypatch.setattr(engine, "free_memory", lambda: 1000)
+    distances = pdist(np.random.default_rng(6).normal(size=(1600, 4)))
+    tree = cluster(distances, "average")
+    assert "relieved the folding engine" in tree.reason
+    assert "clusters were left, which need" in tree.reason
+    assert_same_tree(tree, cluster(distances, "average", "matrix"))
+
+
 def test_threads_that_the_system_refuses_are_not_waited_for(monkeypatch):
     distances, start = pdist(np.random.default_rng(3).normal(size=(1600, 4))), threading.Thread.start
     expected = cluster(distances, "ward", n_jobs=3)
 
-    def refuse_the_second(thread):
-        if thread.name == "reliac-folding-1":
-            raise RuntimeError("can't start new thread")
-        start(thread)
+    for refused in (0, 1):
 
-    monkeypatch.setattr(threading.Thread, "start", refuse_the_second)
-    assert np.array_equal(cluster(distances, "ward", n_jobs=3).links, expected.links)
+        def refuse(thread, refused=refused):
+            if thread.name == f"reliac-folding-{refused}":
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        assert np.array_equal(cluster(distances, "ward", n_jobs=3).links, expected.links)
 
 
 def test_a_folded_run_that_was_stopped_is_developed_to_the_tree_of_a_whole_run():

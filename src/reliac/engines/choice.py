@@ -63,6 +63,15 @@ def get_engine(name: object) -> type[Engine]:
     return engine
 
 
+def done_at_once(n: int) -> Choice:
+    """Return the choice for so few objects that nothing else would be chosen, and that fit anywhere."""
+    return Choice(get_engine("small"), _few(n))
+
+
+def _few(n: int) -> str:
+    return f"{n} objects: few enough to be done at once"
+
+
 def choose(problem: Problem, engine: str = "auto", without: str | None = None) -> Choice:
     """Choose an engine for the problem, or take the named one; refuse at once what cannot fit into memory.
 
@@ -74,7 +83,7 @@ def choose(problem: Problem, engine: str = "auto", without: str | None = None) -
     plain = next((name for name in ("small", "literal") if _refusal(problem, get_engine(name)) is None), None)
     few = NOT_WORTH_LOADING_FOR_LITERAL if problem.constraints else NOT_WORTH_LOADING
     if n <= few and plain is not None:
-        return _asked_for(problem, get_engine(plain), f"{n} objects: few enough to be done at once")
+        return _asked_for(problem, get_engine(plain), _few(n))
     passed_over: list[str] = []
     least = math.inf  # bytes that an engine would need
     for name in (name for name in reversed(ENGINES) if name != without):

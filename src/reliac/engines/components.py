@@ -31,7 +31,7 @@ from ..machine import free_memory, in_threads, n_threads
 from .choice import choose, get_engine
 
 #: Engines that need time and memory for every pair of objects.
-BY_PAIRS = ("literal", "small", "dense", "matrix", "disk")
+BY_PAIRS = ("literal", "small", "dense", "folding", "matrix", "disk")
 
 #: Up to so many objects the whole problem is solved before components are found.
 FEW = 1500

@@ -133,14 +133,13 @@ def _check_square(data: NDArray[Any], slack: float, even: bool) -> NDArray[Any]:
 
 def many_are_equal(given: NDArray[Any]) -> bool:
     """Tell whether of a thousand distances, evenly spaced, more than half have been seen before."""
-    flat = given.ravel(order="K")
-    sample = flat[np.linspace(0, flat.size - 1, 1000).astype(np.int64)]
+    sample = given.flat[np.linspace(0, given.size - 1, 1000).astype(np.int64)]
     return len(np.unique(sample)) < 500
 
 
 def side_by_side(given: NDArray[Any]) -> NDArray[Any]:
     """Return the matrix with rows side by side in memory; it is symmetric, so columns will do."""
-    return np.ascontiguousarray(given.T if given.flags.f_contiguous else given)
+    return np.require(given.T if given.flags.f_contiguous else given, requirements=["C", "A"])
 
 
 def _tiles(n: int, size: int = 512) -> list[list[tuple[slice, slice]]]:
@@ -199,7 +198,9 @@ def note_if_not_euclidean(given: NDArray[Any], n: int, criterion: str, stackleve
 @lru_cache(maxsize=64)
 def _looked_at(n: int) -> NDArray[np.int64]:
     """Return the objects, evenly spaced, whose distances are looked at."""
-    return np.linspace(0, n - 1, min(n, OBJECTS_LOOKED_AT)).astype(np.int64)
+    objects = np.linspace(0, n - 1, min(n, OBJECTS_LOOKED_AT)).astype(np.int64)
+    objects.flags.writeable = False
+    return objects
 
 
 def _centred_squares(given: NDArray[Any], n: int) -> NDArray[np.float64]:

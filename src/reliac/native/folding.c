@@ -193,11 +193,16 @@ static void begin_search(const Folding *f, Hand *hand, int64_t clusters)
     memcpy(hand->nearest.tied, f->nearest.tied, (size_t)clusters);
 }
 
+/* The largest number of threads that may take part. */
+EXPORTED int64_t reliac_most_threads(void) { return MOST_THREADS; }
+
 /* Say how many threads there are, numbered from 0, once all of them run: no more than were asked for at the beginning. A
-   system may refuse some, and the others would wait for them. */
+   system may refuse some, and the others would wait for them. Those with larger numbers return at once: with 0, all. What
+   was said first holds. */
 EXPORTED int64_t reliac_folding_start(Folding *f, int64_t threads)
 {
-    f->threads = (int)threads;
+    if (seen(&f->started)) return 0;
+    if (threads < f->threads) f->threads = (int)threads;
     set(&f->started, 1);
     return threads;
 }
@@ -205,10 +210,12 @@ EXPORTED int64_t reliac_folding_start(Folding *f, int64_t threads)
 /* Run levels, as one of f->threads threads, the others of which do the same. Returns why the work has ended. */
 EXPORTED int64_t reliac_folding_work(Folding *f, int64_t thread)
 {
-    Hand *hand = &f->hands[thread];
+    Hand *hand;
     double times = f->criterion.by_size ? 0.5 : 1.0;
     int64_t k;
     wait_until(&f->started, 1);
+    if (thread >= f->threads) return f->end;
+    hand = &f->hands[thread];
     begin_search(f, hand, f->m);
     while ((k = take(&f->next)) * STRIP < f->m) search_strip(f, hand, k * STRIP);
     for (;; times = 1.0) {

@@ -10,7 +10,7 @@
 #include "criterion.h"
 
 #if defined(__STDC_NO_ATOMICS__) || defined(_MSC_VER)
-typedef int64_t Shared; /* one thread */
+typedef volatile int64_t Shared; /* one thread, and the one that waits for it */
 #define MOST_THREADS 1
 static inline int64_t take(Shared *count) { return (*count)++; }
 static inline int64_t seen(Shared *count) { return *count; }
@@ -50,10 +50,11 @@ typedef struct {
     int64_t from, first;
 } Run;
 
-/* What stands before memory that was allocated: where the piece before it is. */
+/* What stands before memory that was allocated: where the piece before it is. As large as whatever comes after it needs. */
 typedef union Room {
     union Room *before;
-    max_align_t aligned;
+    double number;
+    int64_t whole;
 } Room;
 
 typedef struct {

@@ -29,11 +29,18 @@ FUNCTIONS = {
         *(_WHOLE, _WHOLE, _ARRAY, _FLAG, _FLOAT, _FLAG, _FLAG),
         *(_FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT, _ARRAY),
     ),
+    "reliac_tree": (
+        *(_WHOLE, _WHOLE, _ARRAY, _FLAG, _FLOAT, _FLAG, _FLAG),
+        *(_FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT, _ARRAY, _ARRAY, _ARRAY),
+    ),
+    "reliac_mixed": (_WHOLE, _ARRAY),
+    "reliac_are_links": (_WHOLE, _WHOLE, _ARRAY, _ARRAY),
     "reliac_surely_points": (_WHOLE, _ARRAY, _WHOLE, _WHOLE, _ARRAY, _FLOAT),
     "reliac_folding_begin": (
         *(_WHOLE, _ARRAY, _FLAG, _FLAG, _WHOLE, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
         *(_WHOLE, _FLOAT, _FLOAT, _WHOLE, _WHOLE, _WHOLE, _ARRAY, _ARRAY),
     ),
+    "reliac_most_threads": (),
     "reliac_folding_start": (_ARRAY, _WHOLE),
     "reliac_folding_work": (_ARRAY, _WHOLE),
     "reliac_folding_count": (_ARRAY,),
@@ -49,7 +56,7 @@ def library() -> Any:
     try:
         found = ctypes.CDLL(str(library_path()))
     except OSError as error:
-        logger.debug("small inputs are left to NumPy: %s", error)
+        logger.debug("there is no C code; NumPy and other engines do its work: %s", error)
         return None
     for name, takes in FUNCTIONS.items():
         function = getattr(found, name)

@@ -1,4 +1,4 @@
-/* From links between clusters to nodes of a tree. */
+/* From links between clusters to nodes of a tree, and whether links are those of a tree. */
 
 #include "shared.h"
 
@@ -48,4 +48,31 @@ EXPORTED int64_t reliac_nodes(int64_t n, int64_t count, const int64_t *ends, int
     }
     free(root);
     return count;
+}
+
+/* Whether links (count,) between nodes of n objects are those of a tree, and ``pairs`` (count, 2), unless it is NULL, objects: the
+   twin of what tree/building.py checks, and says what is wrong if something is. Returns 1 if all is well. */
+EXPORTED int64_t reliac_are_links(int64_t n, int64_t count, const Record *links, const int64_t *pairs)
+{
+    char *joined = calloc((size_t)(n + count), 1);
+    int64_t good = joined != NULL;
+    for (int64_t k = 0; pairs && k < 2 * count; k++) good = good && pairs[k] >= 0 && pairs[k] < n;
+    for (int64_t k = 0; k < count && good; k++) {
+        const Record *link = links + k;
+        int64_t ends[2] = {link->left, link->right}, size = 0;
+        int same_level = k > 0 && link->level == links[k - 1].level;
+        good = link->distance >= 0.0 && link->distance < INFINITY && link->level == (k ? links[k - 1].level + !same_level : 1) &&
+               !(same_level && link->distance < links[k - 1].distance);
+        for (int side = 0; side < 2 && good; side++) {
+            int64_t end = ends[side];
+            good = end >= 0 && end < n + k && !joined[end];
+            if (!good) break;
+            joined[end] = 1;
+            if (end >= n && links[end - n].level == link->level) good = links[end - n].distance == link->distance;
+            size += end < n ? 1 : links[end - n].size;
+        }
+        good = good && size == link->size;
+    }
+    free(joined);
+    return good;
 }

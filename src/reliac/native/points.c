@@ -36,7 +36,8 @@ EXPORTED int64_t reliac_surely_points(int64_t n, const double *given, int64_t ac
     }
     for (int64_t a = 0; a < m; a++) {
         mean[a] = 0.0;
-        for (int64_t b = 0; b < m; b++) mean[a] += matrix[a * m + b] / (double)m;
+        for (int64_t b = 0; b < m; b++) mean[a] += matrix[a * m + b];
+        mean[a] /= (double)m;
         all += mean[a] / (double)m;
     }
     for (int64_t a = 0; a < m; a++) {

@@ -35,6 +35,13 @@ static inline int64_t top(int64_t *leader, int64_t x)
 /* Where the distance of i and j > i is in the condensed form, less j: the twin of place_of in input/condensed.py. */
 static inline int64_t place_less(int64_t n, int64_t i) { return n * i - i * (i + 1) / 2 - i - 1; }
 
+/* One link, as LINK in tree/building.py has it. */
+typedef struct {
+    int64_t left, right;
+    double distance;
+    int64_t level, size;
+} Record;
+
 /* See unfolding.c, tables.c, edges.c and nodes.c. */
 EXPORTED int64_t reliac_unfold(int64_t n, const double *condensed, double *square);
 EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_t sums, int32_t offset, int32_t by_size,

@@ -170,7 +170,7 @@ class Run:
     def run(self) -> None:
         """Catch up with ``history``, then let the engine develop the clusters and write down what it establishes.
 
-        An engine that ties overwhelm is relieved by another one, from the level reached.
+        An engine that ties overwhelm, or that cannot go on, is relieved by another one, from the level reached.
         """
         problem, history, stop = self.problem, self.history, self.problem.stop
         assert self.choice is not None
@@ -184,16 +184,9 @@ class Run:
                 # which rounds: so not where parts count alike.
                 history.at_once = 0 if problem.criterion.equal_parts else len(links.p)
                 self.write(Batch(np.arange(1, len(links.p) + 1), links, None))
-        heir: Choice | None = None
-        try:
-            self._develop(engine)
-        except TooManyTies:
-            heir = relief(problem)._replace(reason=f"ties left the {engine.name} engine no room")
-        except LeftToOthers as error:
-            heir = choose(problem, error.heir or "auto", without=engine.name)
-            heir = heir._replace(reason=f"relieved the {engine.name} engine: {error}")
-        if heir is not None:  # not before the error is forgotten: it holds on to all that the engine had in its hands
-            engine = self._relieved(heir)
+        while (heir := self._heir_of(engine)) is not None:
+            self.choice, self.found = heir, {}
+            engine = heir.engine(problem, self.n_jobs)
         left = self.n_clusters
         stopped = left <= stop.n_clusters or history.last_level >= stop.max_level or stop.max_distance < math.inf
         if not stopped and not problem.may_end_in_forest:
@@ -201,12 +194,19 @@ class Run:
                 f"the {engine.name} engine found no reliable link among {left} clusters: please report this"
             )
 
-    def _relieved(self, choice: Choice) -> Engine:
-        """Let another engine go on from the level reached."""
-        self.choice, self.found = choice, {}
-        engine = choice.engine(self.problem, self.n_jobs)
-        self._develop(engine)
-        return engine
+    def _heir_of(self, engine: Engine) -> Choice | None:
+        """Let an engine develop the clusters; return who goes on from the level reached, if it cannot.
+
+        That one is made later, when the error is forgotten: it holds on to all that the engine had in its hands.
+        """
+        try:
+            self._develop(engine)
+        except TooManyTies:
+            return relief(self.problem)._replace(reason=f"ties left the {engine.name} engine no room")
+        except LeftToOthers as error:
+            heir = choose(self.problem, error.heir or "auto", without=engine.name)
+            return heir._replace(reason=f"relieved the {engine.name} engine: {error}")
+        return None
 
     def _develop(self, engine: Engine) -> None:
         """Join what was joined before, then write down the engine's levels with the distances that the user sees."""
@@ -319,16 +319,31 @@ def make_tree(
 ) -> ClusterTree:
     """Make the tree of the links in ``history``; ``fingerprint``: of the data, if it is known already."""
     level, links, pairs = history.whole()
+    made = make_links(problem.n_objects, links.p, links.q, links.distance, level)
+    single = problem.criterion.reduction is np.minimum
+    return tree_of_links(problem, made, pairs if single else None, choice, objects, fingerprint, lists)
+
+
+def tree_of_links(
+    problem: Problem,
+    links: NDArray[np.void],
+    pairs: NDArray[np.intp] | None,
+    choice: Choice | None,
+    objects: NDArray[np.intp] | None = None,
+    fingerprint: str | None = None,
+    lists: Found | None = None,
+) -> ClusterTree:
+    """Make a tree of its links, and with single the pairs of objects; see :func:`make_tree`."""
     name = metric_name(problem.metric)
     kind = problem.objects.matrix_type
     precision = {} if kind == np.float64 else {"precision": kind.name}
     return ClusterTree(
         n_objects=problem.n_objects,
-        links=make_links(problem.n_objects, links.p, links.q, links.distance, level),
+        links=links,
         names=problem.objects.names,
         objects=np.arange(problem.n_objects) if objects is None else objects,
         weights=problem.weights,
-        object_pairs=pairs if problem.criterion.reduction is np.minimum else None,
+        object_pairs=pairs,
         parameters={
             "criterion": problem.criterion.name,
             "metric": name if isinstance(problem.metric, str) else f"{CALLABLE}{name}",

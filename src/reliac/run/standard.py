@@ -11,45 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithm.criteria import Criterion
 from ..engines.choice import NOT_WORTH_LOADING
-from ..engines.small.at_once import meaning_of
-from ..input.condensed import count_objects
-from ..input.distances import note_if_not_euclidean
-from ..input.misreadings import refuse_edges
 from ..input.problem import Problem
-from ..native.library import address, is_plain, library
+from ..machine import check_memory
+from ..native.library import library
 from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
+from .plain import Plain, linkage_in_c
+
+#: What the optimal ordering of n objects takes, divided by n^2: distances in three forms, and blocks of them.
+BYTES_TO_TURN = 36
 
 #: Of more objects so many are looked at for distances that occur twice ...
 OBJECTS_LOOKED_AT = 64
 
 #: ... of which float32 has as many by chance.
 BY_CHANCE = 4
-
-
-def linkage_of_array(y: Any, criterion: Criterion, metric: object) -> NDArray[np.float64] | None:
-    """Return the linkage matrix of a few vectors, or condensed distances, in a plain array: one call of C code.
-
-    None for all that is not plain, or has to be complained about: a problem is made of it.
-    """
-    if type(y) is not np.ndarray or y.dtype != np.float64 or not is_plain(y) or library() is None:
-        return None
-    if y.ndim == 1:
-        n, columns = count_objects(len(y)) or 0, 0
-    elif y.ndim == 2 and y.size and metric == "euclidean":
-        n, columns = y.shape
-    else:
-        return None
-    if not 2 < n <= NOT_WORTH_LOADING or (n == columns and not y[0, 0]):  # that may be a square matrix of distances
-        return None
-    refuse_edges(y)
-    by_squares = criterion.by_squares if columns else criterion.geometric
-    matrix = _in_c(n, y, columns, criterion, by_squares, by_squares)
-    if matrix is not None and criterion.geometric and not columns:
-        note_if_not_euclidean(y, n, criterion.name, stacklevel=3)
-    return matrix
 
 
 def small_linkage(problem: Problem) -> NDArray[np.float64] | None:
@@ -64,19 +41,7 @@ def small_linkage(problem: Problem) -> NDArray[np.float64] | None:
         return _by_scipy(problem)
     distances = np.require(problem.condensed_distances(), np.float64, ["C", "A"])
     squared = problem.criterion.geometric and problem.metric == "precomputed"
-    return _in_c(problem.n_objects, distances, 0, problem.criterion, squared, problem.rooted)
-
-
-def _in_c(
-    n: int, given: NDArray[np.float64], columns: int, criterion: Criterion, squared: bool, rooted: bool
-) -> NDArray[np.float64] | None:
-    """Let C code make the matrix: of rows with so many columns, or of condensed distances. None if it cannot."""
-    matrix = np.empty((n - 1, 4))
-    found = library().reliac_linkage(
-        *(n, columns, address(given), squared, criterion.height_factor if rooted else 0.0),
-        *(criterion.reduction is np.minimum, criterion.reducible, *meaning_of(criterion), address(matrix)),
-    )
-    return matrix if found == n - 1 else None
+    return linkage_in_c(Plain(distances, problem.n_objects, 0), problem.criterion, squared, problem.rooted)
 
 
 def _by_scipy(problem: Problem) -> NDArray[np.float64] | None:
@@ -130,6 +95,11 @@ def _repeats(values: NDArray[Any]) -> int:
     """Count how often a value occurs again."""
     ordered = np.sort(values)
     return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
+
+
+def check_room_to_turn(n: int) -> None:
+    """Refuse the optimal order of n objects before it is looked for, if it does not fit into memory."""
+    check_memory(BYTES_TO_TURN * n**2, f"The optimal ordering of {n} objects", "leave out optimal_ordering")
 
 
 def turned(matrix: NDArray[np.float64], distances: NDArray[Any]) -> NDArray[np.float64]:

@@ -42,11 +42,7 @@ def linkage_rows(tree: ClusterTree, order: str) -> NDArray[np.float64]:
     rows = np.arange(len(tree.links))
     if order == "distance":
         rows = np.argsort(tree.monotone_distances, kind="stable")
-    return rows_in_order(tree.n_objects, tree.links, rows)
-
-
-def rows_in_order(n: int, links: NDArray[np.void], rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the same for the links of n objects, in any order in which nodes come after their parts."""
+    n, links = tree.n_objects, tree.links
     ids = np.arange(n + len(links))
     ids[n + rows] = np.arange(n, n + len(links))
     ends = np.stack((ids[links["left"][rows]], ids[links["right"][rows]]), axis=1)

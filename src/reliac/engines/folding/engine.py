@@ -15,19 +15,24 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch, Clusters, LeftToOthers
 from ...algorithm.links import Groups
+from ...errors import amount
 from ...input.distances import many_are_equal, side_by_side
 from ...input.objects import Distances
 from ...input.problem import Problem
-from ...machine import n_threads
+from ...machine import free_memory, n_threads
 from ...native.library import library
 from ..small.at_once import levels_of_table
-from .table import FINISHED, MET_TIES, THIN_LEVEL, Folding
+from .table import FINISHED, MET_TIES, THIN_LEVEL, WITHOUT_MEMORY, Folding
 
 #: Up to so many clusters that are left go to the C code for small tables.
 SMALL_TABLE = 1500
 
 #: Why nothing was folded.
-ENDS = {THIN_LEVEL: "few links are reliable", MET_TIES: "links are tied"}
+ENDS = {
+    THIN_LEVEL: "few links are reliable",
+    MET_TIES: "links are tied",
+    WITHOUT_MEMORY: "there was no room for a table",
+}
 
 
 class FoldingEngine:
@@ -59,7 +64,7 @@ class FoldingEngine:
     def memory(problem: Problem) -> int:
         """The table after the first level, which has joined one cluster in 16 at least; rows of every thread."""
         n, given = problem.n_objects, _given(problem)
-        copied = 0 if given.flags.c_contiguous or given.flags.f_contiguous else given.nbytes
+        copied = 0 if given.flags.forc and given.flags.aligned else given.nbytes
         return int(4 * n**2 * (15 / 16) ** 2) + copied + n * (200 + 100 * n_threads(None))
 
     def join(self, groups: Groups) -> None:
@@ -77,12 +82,19 @@ class FoldingEngine:
             yield from folding.batches()
             if folding.end == FINISHED:
                 return
-            if folding.level == 0:
+            if folding.level == 0 or folding.end == WITHOUT_MEMORY:
                 raise LeftToOthers(None, ENDS[folding.end])
             level = folding.level
+            self._check_room(folding.n_left)
             found = self._small_table(folding) if folding.n_left <= SMALL_TABLE else None
             left = folding.left() if found is None else None
         yield from iter([found]) if found is not None else self._by_dense(left, level)
+
+    def _check_room(self, clusters: int) -> None:
+        """Leave it to others if the clusters that are left do not fit as a square, and once more for who goes on."""
+        need = 16 * clusters**2
+        if clusters > SMALL_TABLE and need > free_memory():
+            raise LeftToOthers(None, f"{clusters} clusters were left, which need {amount(need)}")
 
     def _by_dense(self, left: Clusters | None, level: int) -> Iterator[Batch]:
         """Let the dense engine go on: it is loaded only where it is needed."""
@@ -93,7 +105,7 @@ class FoldingEngine:
     def _small_table(self, folding: Folding) -> Batch | None:
         """Do all levels that are left at once; None if ties are too many for that."""
         left = folding.left()
-        found = levels_of_table(self.problem, left.stored, True, left.weight, folding.level)
+        found = levels_of_table(self.problem, left.stored, left.weight, folding.level)
         if found is None:
             return None
         links = found.links

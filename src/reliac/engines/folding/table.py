@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithm.contract import Batch, Clusters
+from ...algorithm.contract import Batch, Clusters, LeftToOthers
 from ...algorithm.links import Links
 from ...errors import InvariantError
 from ...input.problem import Problem
@@ -33,52 +33,85 @@ GOING, FINISHED, THIN_LEVEL, MET_TIES, WITHOUT_MEMORY = range(5)
 
 
 class Folding:
-    """Levels under way. All memory of the C code is let go at the end of the ``with`` block."""
+    """Levels under way.
+
+    C code reads and writes memory of its own, and arrays of this object. Who leaves last lets that memory go: the
+    caller at the end of its ``with`` block, or one of the threads. After Ctrl-C a thread may still be at work when the
+    caller leaves.
+    """
 
     def __init__(self, problem: Problem, given: NDArray[Any], threads: int) -> None:
         self.problem, self.given = problem, given  # C code reads it
         n, stop, row = problem.n_objects, problem.stop, problem.criterion
-        self.threads = threads if n >= WORTH_THREADS else 1
+        self.threads = min(threads, library().reliac_most_threads()) if n >= WORTH_THREADS else 1
         self.links, self.distance = np.empty((3, n), np.int64), np.empty(n)
         self.end = GOING
         self.level = self.told = 0
+        self.ends: list[int] = []  # of threads that are done
+        self.done = threading.Semaphore(0)
+        self.lock, self.holders = threading.Lock(), 1
         self.at: int | None = library().reliac_folding_begin(
             *(n, address(given), given.dtype == np.float32, row.geometric, n if given.ndim == 2 else 0),
             *(*meaning_of(row), stop.n_clusters, stop.max_level, problem.longest),
             *(FEW, THIN, self.threads, address(self.links), address(self.distance)),
         )
         if self.at is None:
-            raise MemoryError(f"no room for a few numbers of each of {n} objects")
+            raise LeftToOthers(None, f"there was no room for a few numbers of each of {n} objects")
 
     def __enter__(self) -> Folding:
         return self
 
     def __exit__(self, *error: object) -> None:
-        library().reliac_folding_end(self.at)
-        self.at = None
+        self._leave()
+
+    def _leave(self) -> None:
+        with self.lock:
+            self.holders -= 1
+            last = self.holders == 0
+        if last:
+            library().reliac_folding_end(self.at)
+
+    def _work(self, thread: int) -> None:
+        """Take part, as a thread with a number."""
+        try:
+            self.ends.append(library().reliac_folding_work(self.at, thread))
+        finally:
+            self._leave()
+            self.done.release()
+
+    def _start(self) -> int:
+        """Start threads; fewer where the system refuses some. Returns how many run."""
+        for number in range(self.threads):
+            with self.lock:
+                self.holders += 1  # before it runs: a thread that Ctrl-C hides from us has to leave by itself
+            try:
+                threading.Thread(target=self._work, args=(number,), name=f"reliac-folding-{number}").start()
+            except RuntimeError:
+                self._leave()
+                return number
+        return self.threads
 
     def batches(self) -> Iterator[Batch]:
         """Run levels until the work ends; hand on links as they are found."""
-        ends: list[int] = []
-        running: list[threading.Thread] = []
+        running = 0
         try:
-            _start(running, lambda thread: ends.append(library().reliac_folding_work(self.at, thread)), self.threads)
-            library().reliac_folding_start(self.at, len(running))
-            while running[0].is_alive():
-                running[0].join(BETWEEN_LOOKS)
-                yield from self._new_links()
-        except BaseException:  # Ctrl-C: no further level is begun, and memory is let go when threads are done
+            running = self._start()
+            library().reliac_folding_start(self.at, max(running, 1))
+            if not running:  # then this thread does it alone
+                self.holders, running = self.holders + 1, 1
+                self._work(0)
+            while len(self.ends) < running:
+                if not self.done.acquire(timeout=BETWEEN_LOOKS):
+                    yield from self._new_links()
+        except BaseException:  # Ctrl-C: no further level is begun
             library().reliac_folding_stop(self.at)
-            library().reliac_folding_start(self.at, len(running))  # in case that it came before
+            library().reliac_folding_start(self.at, 0)  # if it came before threads were told to begin
+            for _ in range(running - len(self.ends)):
+                self.done.acquire()
             raise
-        finally:
-            for thread in running:
-                thread.join()
-        if len(set(ends)) != 1:
-            raise InvariantError(f"threads that fold one table ended as {sorted(ends)}: please report this")
-        self.end = ends[0]
-        if self.end == WITHOUT_MEMORY:
-            raise MemoryError(f"no room to fold the distances of {self.problem.n_objects} objects")
+        if len(set(self.ends)) != 1:
+            raise InvariantError(f"threads that fold one table ended as {sorted(self.ends)}: please report this")
+        self.end = self.ends[0]
         yield from self._new_links()
 
     def _new_links(self) -> Iterator[Batch]:
@@ -100,16 +133,3 @@ class Folding:
         left = Clusters(np.empty((m, m)), np.empty(m), np.empty(m, np.int64))
         library().reliac_folding_left(self.at, *map(address, left))
         return left
-
-
-def _start(running: list[threading.Thread], work: Callable[[int], None], count: int) -> None:
-    """Start threads, which get their numbers; fewer where the system refuses some, but at least one."""
-    for number in range(count):
-        thread = threading.Thread(target=work, args=(number,), name=f"reliac-folding-{number}")
-        try:
-            thread.start()
-        except RuntimeError:
-            if not running:
-                raise
-            return
-        running.append(thread)

@@ -31,11 +31,10 @@ def meaning_of(criterion: Criterion) -> tuple[bool, bool, bool, float, float]:
 def levels_of_table(
     problem: Problem,
     stored: NDArray[np.float64],
-    ties: bool = True,
     weight: NDArray[np.float64] | None = None,
     level: int = 0,
 ) -> Batch | None:
-    """Run all levels of a table of stored numbers, which is overwritten; None if ties are left to NumPy, or to none.
+    """Run all levels of a table of stored numbers, which is overwritten; None if ties are left to NumPy.
 
     ``weight``: of the clusters that the table is of, after so many levels; links go by their places.
     """
@@ -45,7 +44,7 @@ def levels_of_table(
         weight = np.ones(n) if problem.criterion.equal_parts else problem.weights.copy()
     count = library().reliac_levels(
         *(n, address(stored), address(weight), *meaning_of(problem.criterion)),
-        *(problem.alpha == 0.0, ties, stop.n_clusters, stop.max_level - level, problem.longest),
+        *(problem.alpha == 0.0, True, stop.n_clusters, stop.max_level - level, problem.longest),
         *(address(links), address(distance)),
     )
     if count < 0:

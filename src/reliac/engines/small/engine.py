@@ -78,10 +78,10 @@ class SmallEngine:
         alone = self.problem.alpha == 0.0 and self.problem.tie_tolerance == 0.0
         return (one_by_one if alone else all_at_once)(self.problem, self.tables, level)
 
-    def levels_at_once(self, ties: bool = True) -> Batch | None:
+    def levels_at_once(self) -> Batch | None:
         """Return all levels, by C code; None if this is no case for it, or something is tied.
 
-        By the smallest distance that is every tie; else only some are left to NumPy, or all of them: ``ties=False``.
+        By the smallest distance that is every tie; else only some are left to NumPy.
         """
         problem = self.problem
         if not can_do(problem):
@@ -89,7 +89,7 @@ class SmallEngine:
         if self.by_edges:
             return levels_of_edges(problem, np.require(problem.condensed_distances(), np.float64, ["C", "A"]))
         stored = _stored(problem, problem.base_distances())
-        return levels_of_table(problem, np.require(stored, np.float64, ["C", "A"]), ties)
+        return levels_of_table(problem, np.require(stored, np.float64, ["C", "A"]))
 
     def _levels_of_edges(self, level: int) -> Iterator[Batch]:
         problem, stop, n = self.problem, self.problem.stop, self.problem.n_objects

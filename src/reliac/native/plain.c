@@ -1,0 +1,264 @@
+/* A few objects in one call: from the numbers of an array to the links of a tree, or to the matrix that SciPy has.
+
+   A hundred objects are done in less time than Python takes for a few calls, so nothing is left to it but numbers that it
+   has to complain about, and ties that this code cannot settle.
+*/
+
+#include <string.h>
+
+#include "shared.h"
+
+#define FAR 1e90 /* larger numbers are looked at by Python: sums of their squares may leave the range of floats */
+#define LANES 16 /* pairs of rows that are compared side by side */
+#define SOME_COLUMNS 32 /* that are compared before the next ones are looked at */
+
+/* --- distances --- */
+
+/* Whether all numbers are between ``least`` and FAR; those that are none are not. ``largest``: of all numbers. */
+FOR_ALL_PROCESSORS static int are_plain(int64_t count, const double *values, double least, double *largest)
+{
+    double low[LANES], high[LANES], odd[LANES], all[3] = {INFINITY, -INFINITY, 0.0};
+    int64_t k = 0;
+    for (int j = 0; j < LANES; j++) {
+        low[j] = INFINITY;
+        high[j] = -INFINITY;
+        odd[j] = 0.0;
+    }
+    for (; k + LANES <= count; k += LANES)
+        for (int j = 0; j < LANES; j++) {
+            double value = values[k + j];
+            low[j] = value < low[j] ? value : low[j];
+            high[j] = value > high[j] ? value : high[j];
+            odd[j] += value - value; /* no number from the first one on that is none, or infinite */
+        }
+    for (; k < count; k++) {
+        low[0] = values[k] < low[0] ? values[k] : low[0];
+        high[0] = values[k] > high[0] ? values[k] : high[0];
+        odd[0] += values[k] - values[k];
+    }
+    for (int j = 0; j < LANES; j++) {
+        all[0] = low[j] < all[0] ? low[j] : all[0];
+        all[1] = high[j] > all[1] ? high[j] : all[1];
+        all[2] += odd[j];
+    }
+    *largest = all[1];
+    return all[0] >= least && all[1] <= FAR && all[2] == 0.0;
+}
+
+/* Add to the squared distances of row i and the rows from ``first`` on what d columns say; ``across`` (d, n + LANES): these
+   columns, one after the other. */
+FOR_ALL_PROCESSORS static void compare_row(int64_t n, int64_t d, int64_t i, int64_t first, const double *restrict across,
+                                           double *restrict squares)
+{
+    int64_t width = n + LANES;
+    for (int64_t j = first; j < n; j += LANES) {
+        size_t size = (size_t)(n - j < LANES ? n - j : LANES) * sizeof(double);
+        double sum[LANES] = {0.0};
+        memcpy(sum, squares + j, size);
+        for (int64_t c = 0; c < d; c++) {
+            const double *column = across + c * width;
+            for (int k = 0; k < LANES; k++) sum[k] += (column[i] - column[j + k]) * (column[i] - column[j + k]);
+        }
+        memcpy(squares + j, sum, size);
+    }
+}
+
+/* Write the squared distances of rows (n, d), condensed. Columns are added up in their order, some at a time: as many as stay
+   in the cache for all rows. */
+static int compare_rows(int64_t n, int64_t d, const double *rows, double *condensed)
+{
+    int64_t width = n + LANES;
+    double *across = calloc((size_t)(SOME_COLUMNS * width), sizeof(double));
+    if (!across) return NO_MEMORY;
+    for (int64_t k = 0; k < n * (n - 1) / 2; k++) condensed[k] = 0.0;
+    for (int64_t first = 0; first < d; first += SOME_COLUMNS) {
+        int64_t count = d - first < SOME_COLUMNS ? d - first : SOME_COLUMNS;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t c = 0; c < count; c++) across[c * width + i] = rows[i * d + first + c];
+        for (int64_t i = 0; i < n - 1; i++) compare_row(n, count, i, i + 1, across, condensed + place_less(n, i));
+    }
+    free(across);
+    return 0;
+}
+
+static void take_roots(int64_t count, double *values)
+{
+    for (int64_t k = 0; k < count; k++) values[k] = sqrt(values[k]);
+}
+
+static void take_squares(int64_t count, const double *values, double *squares)
+{
+    for (int64_t k = 0; k < count; k++) squares[k] = values[k] * values[k];
+}
+
+/* --- rows of the matrix --- */
+
+typedef struct {
+    double distance;
+    int64_t link;
+} Place;
+
+static int by_distance(const void *one, const void *other)
+{
+    const Place *a = one, *b = other;
+    if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
+    return a->link < b->link ? -1 : a->link > b->link;
+}
+
+/* Write links, found in the order of levels, as rows in the order of their distances if ``sorted``. TIED if that is no
+   order of joins: rounding has made a cluster nearer than its parts; or if distances are equal and must not be
+   (``untied``). ``made`` (3, n - 1): see nodes.c; ``number`` (2n - 1,) and ``places`` (n - 1,): room. */
+static int write_rows(int64_t n, int sorted, int untied, const int64_t *made, const double *distance, int64_t *number,
+                      Place *places, double *matrix)
+{
+    int64_t count = n - 1;
+    for (int64_t k = 0; k < count; k++) places[k] = (Place){distance[k], k};
+    if (sorted) qsort(places, (size_t)count, sizeof(Place), by_distance);
+    for (int64_t x = 0; x < n; x++) number[x] = x;
+    for (int64_t k = 0; k < count; k++) number[n + places[k].link] = n + k;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t link = places[k].link, a = number[made[link]], b = number[made[count + link]];
+        double *row = matrix + 4 * k;
+        if (untied && k && places[k].distance == places[k - 1].distance) return TIED;
+        if ((a > b ? a : b) >= n + k) return TIED;
+        row[0] = (double)(a < b ? a : b);
+        row[1] = (double)(a < b ? b : a);
+        row[2] = places[k].distance;
+        row[3] = (double)made[2 * count + link];
+    }
+    return 0;
+}
+
+/* What of a criterion matters here: see criterion.h and algorithm/criteria.py. */
+typedef struct {
+    int smallest, sums, offset, by_size, reducible;
+    double factor, joint;
+} Meaning;
+
+/* Everything that is needed on the way. */
+typedef struct {
+    int64_t n;
+    double largest;         /* of the numbers that were given */
+    const double *compared; /* (pairs,): distances as they are compared, condensed */
+    double *own;            /* room for them, if they are not what was given */
+    double *table, *weight; /* (n, n), (n,): room for levels */
+    double *distance;       /* (n,): of the links that were found */
+    int64_t *links;         /* (5, n): these links, as reliac_levels or reliac_single have them */
+    int64_t *ends, *made;   /* (2, n - 1), (3, n - 1): see nodes.c */
+    int64_t *number;        /* (2n - 1,): room for the numbers of nodes */
+    Place *places;          /* (n - 1,): room for rows in order */
+} Desk;
+
+static void clear(Desk *desk)
+{
+    free(desk->own);
+    free(desk->table);
+    free(desk->links);
+    free(desk->places);
+}
+
+/* Turn what is given into distances as they are compared; make room. Returns 0, or why Python has to do it. */
+static int64_t prepare(Desk *desk, int64_t n, int64_t columns, const double *given, int squares)
+{
+    size_t most = (size_t)n, pairs = most * (most - 1) / 2;
+    int64_t found = 0;
+    *desk = (Desk){.n = n, .compared = given};
+    if (!are_plain(columns ? n * columns : (int64_t)pairs, given, columns ? -FAR : 0.0, &desk->largest))
+        return NONSENSE;
+    if (columns || squares) desk->own = malloc(pairs * sizeof(double));
+    desk->table = malloc((most * most + 2 * most) * sizeof(double));
+    desk->links = malloc(12 * most * sizeof(int64_t));
+    desk->places = malloc(most * sizeof(Place));
+    if (!desk->table || !desk->links || !desk->places || ((columns || squares) && !desk->own)) return NO_MEMORY;
+    desk->weight = desk->table + most * most;
+    desk->distance = desk->weight + most;
+    desk->ends = desk->links + 5 * most;
+    desk->made = desk->ends + 2 * most;
+    desk->number = desk->made + 3 * most;
+    if (columns) {
+        found = compare_rows(n, columns, given, desk->own);
+        if (found == 0 && !squares) take_roots((int64_t)pairs, desk->own);
+    } else if (squares) {
+        take_squares((int64_t)pairs, given, desk->own);
+    }
+    if (desk->own) desk->compared = desk->own;
+    return found;
+}
+
+/* Find all links of every level, or (``one``) one link at a time, and the nodes that they join; ``ties``: 0 if a tie ends the
+   work, with TIED. Returns n - 1, or why there are none. */
+static int64_t find_links(const Desk *desk, const Meaning *meaning, int one, int ties)
+{
+    int64_t n = desk->n, found;
+    if (meaning->smallest) {
+        found = reliac_single(n, desk->compared, one, n - 1, INFINITY, INFINITY, desk->links, desk->distance);
+    } else {
+        reliac_unfold(n, desk->compared, desk->table);
+        for (int64_t x = 0; x < n; x++) desk->weight[x] = 1.0;
+        found = reliac_levels(n, desk->table, desk->weight, meaning->sums, meaning->offset, meaning->by_size, meaning->factor,
+                              meaning->joint, one, ties, 1, INFINITY, INFINITY, desk->links, desk->distance);
+    }
+    if (found != n - 1) return found < 0 ? found : NONSENSE;
+    memcpy(desk->ends, desk->links + n, (size_t)(n - 1) * sizeof(int64_t));
+    memcpy(desk->ends + n - 1, desk->links + 2 * n, (size_t)(n - 1) * sizeof(int64_t));
+    return reliac_nodes(n, n - 1, desk->ends, desk->made);
+}
+
+/* The height of what was compared: the root of so many times that, or just that if the factor is 0. */
+static double height_of(double distance, double height_factor)
+{
+    return height_factor > 0.0 ? sqrt(height_factor * distance) : distance;
+}
+
+/* --- the matrix of the standard strategy --- */
+
+/* Of all reliable links of every level, which is the standard one if nothing is tied (``all``), or of one link at a time. */
+static int64_t make_matrix(const Desk *desk, const Meaning *meaning, int all, double *matrix)
+{
+    int64_t found = find_links(desk, meaning, !all, !all);
+    if (found > 0 && write_rows(desk->n, meaning->reducible, all, desk->made, desk->distance, desk->number, desk->places, matrix))
+        return TIED;
+    return found;
+}
+
+/* Write the linkage matrix (n - 1, 4) of the standard strategy, ties by index. ``given``: rows (n, columns), or, with no
+   columns, condensed distances. ``squares``: whether the squares of (Euclidean) distances are compared; heights: see
+   height_of. Returns n - 1, or why Python has to do it. */
+EXPORTED int64_t reliac_linkage(int64_t n, int64_t columns, const double *given, int32_t squares, double height_factor,
+                                int32_t smallest, int32_t reducible, int32_t sums, int32_t offset, int32_t by_size,
+                                double factor, double joint, double *matrix)
+{
+    Meaning meaning = {smallest, sums, offset, by_size, reducible, factor, joint};
+    Desk desk;
+    int64_t found = prepare(&desk, n, columns, given, squares);
+    if (found == 0) found = reducible ? make_matrix(&desk, &meaning, 1, matrix) : TIED;
+    if (found == TIED) found = make_matrix(&desk, &meaning, 0, matrix);
+    for (int64_t k = 0; k < found; k++) matrix[4 * k + 2] = height_of(matrix[4 * k + 2], height_factor);
+    clear(&desk);
+    return found;
+}
+
+/* --- the links of a tree --- */
+
+/* Write the links (n - 1,) of a whole tree, of all reliable ones of every level or (``one``) of one at a time; by the smallest
+   distance also the nearest objects of both sides, ``pairs`` (n - 1, 2). ``largest`` (1,): of the numbers given. The other arguments are those of reliac_linkage.
+   Returns n - 1, or why Python has to do it. */
+EXPORTED int64_t reliac_tree(int64_t n, int64_t columns, const double *given, int32_t squares, double height_factor,
+                             int32_t smallest, int32_t one, int32_t sums, int32_t offset, int32_t by_size, double factor,
+                             double joint, Record *links, int64_t *pairs, double *largest)
+{
+    Meaning meaning = {smallest, sums, offset, by_size, 0, factor, joint};
+    Desk desk;
+    int64_t found = prepare(&desk, n, columns, given, squares), count = n - 1;
+    if (found == 0) found = find_links(&desk, &meaning, one, 1);
+    for (int64_t k = 0; k < found; k++) {
+        links[k] = (Record){desk.made[k], desk.made[count + k], height_of(desk.distance[k], height_factor), desk.links[k],
+                            desk.made[2 * count + k]};
+        if (!smallest) continue;
+        pairs[2 * k] = desk.links[3 * n + k];
+        pairs[2 * k + 1] = desk.links[4 * n + k];
+    }
+    *largest = desk.largest;
+    clear(&desk);
+    return found;
+}
