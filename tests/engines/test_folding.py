@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -160,7 +161,7 @@ def test_ctrl_c_leaves_no_thread_behind_and_keeps_the_levels_done(monkeypatch):
     assert caught.value.tree.n_levels >= 1
 
 
-#: Clusters given distances in one thread and is interrupted at once; prints what is still running then.
+#: Clusters given distances, and is interrupted as soon as threads are at work; prints what is still running then.
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
@@ -171,15 +172,12 @@ n, jobs, times = map(int, sys.argv[1:])
 given = np.random.default_rng(0).random(n * (n - 1) // 2) + 1.0
 work = table.Folding._work
 
-def slow(self, thread):
-    for k in range(times):
+def work_and_interrupt(self, thread):
+    for k in range(times if thread == 0 else 0):
         threading.Timer(0.05 + 0.05 * k, os.kill, (os.getpid(), signal.SIGINT)).start()
     work(self, thread)
 
-table.Folding._work = slow if jobs == 1 else work
-if jobs > 1:
-    for k in range(times):
-        threading.Timer(0.1 + 0.05 * k, os.kill, (os.getpid(), signal.SIGINT)).start()
+table.Folding._work = work_and_interrupt
 try:
     reliac.cluster(given, "average", metric="precomputed", engine="folding", n_jobs=jobs)
     print("done")
@@ -195,17 +193,15 @@ def test_ctrl_c_at_any_moment_lets_go_of_memory_only_when_no_thread_uses_it(jobs
     environment = {**os.environ, "MALLOC_PERTURB_": "165"}  # memory that was let go is overwritten, where glibc is used
     command = [sys.executable, "-c", INTERRUPTED, "9000", str(jobs), str(times)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
-    assert done.returncode in (0, 130) or "KeyboardInterrupt" in done.stderr, done.stderr
-    assert done.returncode >= 0, done.stderr  # no signal has ended it
+    assert done.returncode in (0, 1, -signal.SIGINT), done.stderr  # no other signal has ended it
     if times == 1 and done.stdout.strip() != "done":
         assert done.stdout.split() == ["Interrupted", "0"]
 
 
 def test_more_threads_than_c_code_has_room_for_are_not_started():
     distances = pdist(np.random.default_rng(4).normal(size=(1200, 4)))
-    assert np.array_equal(
-        cluster(distances, "average", n_jobs=100).links, cluster(distances, "average", n_jobs=1).links
-    )
+    trees = [cluster(distances, "average", n_jobs=n_jobs) for n_jobs in (1, 100)]
+    assert np.array_equal(trees[0].links, trees[1].links)
 
 
 def test_who_takes_over_may_be_relieved_too():

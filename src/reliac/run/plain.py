@@ -102,7 +102,7 @@ def tree_of_array(y: Any, criterion: Any, rules: dict[str, Any], run_options: tu
 
 
 def _are(options: dict[Any, Any], usual: dict[Any, Any]) -> bool:
-    """Tell whether options have their usual values; whatever is of another type, an array for example, is not compared."""
+    """Tell whether options have their usual values; what is of another type, such as an array, is not compared."""
     for name, value in usual.items():
         given = options[name]
         if given is not value and (type(given) is not type(value) or given != value):
