@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -110,3 +112,27 @@ def test_after_ctrl_c_while_it_waits_pieces_that_have_not_begun_are_left(monkeyp
             deal_out(pool, work, range(100), 1)
         interrupted.set()
     assert begun == [0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of addresses and /proc")
+def test_what_a_batch_system_allows_a_process_counts_as_free_memory():
+    code = """
+import resource
+import numpy as np
+from reliac import cluster
+from reliac.errors import DoesNotFit
+from reliac.machine import free_memory
+cluster([[0.0], [1.0]], "average")
+before = free_memory()
+resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))
+assert free_memory() < min(before, 3 * 2**30)
+for engine in ("auto", "matrix"):
+    try:
+        cluster(np.arange(60000.0).reshape(-1, 1), "average", engine=engine)
+    except DoesNotFit as error:
+        print("refused", engine, error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "refused auto Average of 'euclidean' distances of 60000 objects needs about" in done.stdout
+    assert "refused matrix The matrix engine, for average of" in done.stdout

@@ -11,7 +11,7 @@ _HOMES = {
     "cluster": "api",
     "cluster_edges": "api",
     "cluster_groups": "api",
-    "linkage": "api",
+    "linkage": "linkages",
     "linkage_vector": "linkages",
     "single": "linkages",
     "complete": "linkages",
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from .api import cluster as cluster
     from .api import cluster_edges as cluster_edges
     from .api import cluster_groups as cluster_groups
-    from .api import linkage as linkage
     from .api import load as load
     from .api import warmup as warmup
     from .errors import DatasetError as DatasetError
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from .linkages import average as average
     from .linkages import centroid as centroid
     from .linkages import complete as complete
+    from .linkages import linkage as linkage
     from .linkages import linkage_vector as linkage_vector
     from .linkages import median as median
     from .linkages import single as single

@@ -1,26 +1,18 @@
-"""cluster(), linkage(), load(), warmup(): translate arguments, nothing else."""
+"""cluster(), cluster_groups(), cluster_edges(), load(), warmup(): translate arguments, nothing else."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .algorithm.criteria import get_criterion
 from .engines.warming import Warmup, warm_up
 from .errors import refuse_unknown_options
 from .files import read_bytes
-from .input.condensed import count_objects
-from .input.edges import make_graph
+from .input.edges import check_titles, make_graph
 from .input.metrics import MetricLike
-from .input.misreadings import refuse_for_linkage
 from .input.neighbors import Neighbors
-from .input.numbers import in_one_line
 from .input.options import check_count, check_switch
 from .input.problem import make_problem
 from .input.tables import into_memory, place_of, refuse_in_database
@@ -30,18 +22,23 @@ from .run.groups import cluster_groups as run_groups
 from .run.history import Progress
 from .run.neighbors import cluster_along
 from .run.parts import cluster_by_parts
-from .run.plain import linkage_of_array, tree_of_array
+from .run.plain import tree_of_array
 from .run.reaching import check_may_have_root, check_reached
 from .run.solve import cluster_problem
-from .run.standard import check_room_to_turn, may_tie, small_linkage, turned
 from .run.tables import Wanted, cluster_table
 from .tree.building import with_root
 from .tree.clustertree import ClusterTree
-from .tree.levels import has_ties
 from .tree.storage import read_tree
 from .tree.treetable import TreeTable
 
 CriterionName = Literal["single", "complete", "average", "weighted", "centroid", "median", "ward"]
+
+
+def refuse_options(name: str, function: Callable[..., Any], unknown: dict[str, NoReturn]) -> None:
+    """Refuse options that a type checker would: a program that runs is told the right name."""
+    if unknown:
+        known, of_cluster = ([*signature(one).parameters][1:-1] for one in (function, cluster))
+        refuse_unknown_options(name, unknown, known, of_cluster)
 
 
 def cluster(
@@ -134,8 +131,7 @@ def cluster(
     >>> tree.join_levels.tolist()  # the last object joins last: an outlier
     [1, 1, 1, 1, 3]
     """
-    if unknown:  # what a type checker refuses; a program that runs is told the right name
-        refuse_unknown_options("cluster", unknown, [*signature(cluster).parameters][1:-1])
+    refuse_options("cluster", cluster, unknown)
     rules: dict[str, Any] = {
         "metric": metric,
         "alpha": alpha,
@@ -155,7 +151,7 @@ def cluster(
     run_options = (neighbors, join_components, engine, progress, checkpoint, keep_lists)
     if (plain := tree_of_array(X, criterion, rules, run_options)) is not None:
         return plain
-    if neighbors is not None or join_components:
+    if neighbors is not None or check_switch("join_components", join_components):
         return cluster_along(X, criterion, neighbors, join_components, rules, (engine, n_jobs, progress, checkpoint))
     tree = cluster_by_parts(make_problem(X, criterion, **rules), engine, n_jobs, progress, checkpoint, keep_lists)
     check_reached(tree, n_clusters)
@@ -176,6 +172,7 @@ def cluster_groups(
     tie_tolerance: float = 0.0,
     names: Any = None,
     n_jobs: int | None = None,
+    **unknown: NoReturn,
 ) -> GroupTrees:
     """Cluster the rows of every group by themselves, many groups at once: blocks of records, rows of one user.
 
@@ -201,6 +198,7 @@ def cluster_groups(
     >>> trees.labels(distance=1.0).tolist()
     [0, 1, 0, 1, 2]
     """
+    refuse_options("cluster_groups", cluster_groups, unknown)
     problem = make_problem(
         X,
         criterion,
@@ -242,6 +240,7 @@ def cluster_edges(
     n_jobs: int | None = None,
     progress: bool | Literal["json"] | Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    **unknown: NoReturn,
 ) -> ClusterTree | TreeTable:
     """Cluster the objects of a graph: only listed pairs, its edges, have a distance.
 
@@ -289,6 +288,12 @@ def cluster_edges(
     >>> [cluster.tolist() for cluster in tree.clusters(named=True)]
     [['u', 'v'], ['x', 'y', 'z']]
     """
+    refuse_options("cluster_edges", cluster_edges, unknown)
+    similarity, join_components = (
+        check_switch("similarity", similarity),
+        check_switch("join_components", join_components),
+    )
+    columns = check_titles(columns)
     place = place_of(source, connection, engine)
     if place:
         constraints = {"must_link": must_link, "cannot_link": cannot_link, "max_size": max_size}
@@ -328,49 +333,6 @@ def cluster_edges(
         return with_root(tree, graph.root_distance(problem.criterion), n_clusters or 1, alpha == 0.0)
     check_reached(tree, n_clusters)
     return tree
-
-
-def linkage(
-    y: Any,
-    method: CriterionName | str = "single",
-    metric: MetricLike = "euclidean",
-    optimal_ordering: bool = False,
-    *,
-    preserve_input: bool = True,
-) -> NDArray[np.float64]:
-    """Return the linkage matrix of the standard strategy: a drop-in for SciPy's and fastcluster's ``linkage``.
-
-    Parameters
-    ----------
-    y : (n, d) vectors, or a condensed (n(n-1)/2,) matrix of distances.
-    method : "single", "complete", "average", "weighted", "centroid", "median" or "ward".
-    metric : for vectors, the name of a metric or a function.
-    optimal_ordering : turn clusters so that the sum of distances between neighbouring leaves is the smallest.
-    preserve_input : accepted for fastcluster's sake; the input is never written to.
-
-    Examples
-    --------
-    >>> import reliac
-    >>> reliac.linkage([[0.0], [1.0], [3.0]], "average").tolist()
-    [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.5, 3.0]]
-    """
-    del preserve_input
-    row, optimal_ordering = get_criterion(method), check_switch("optimal_ordering", optimal_ordering)
-    if not optimal_ordering and (matrix := linkage_of_array(y, row, metric)) is not None:
-        return matrix
-    refuse_for_linkage(y, metric)
-    condensed = in_one_line(y)
-    if optimal_ordering:
-        check_room_to_turn(count_objects(len(y)) or 0 if condensed else int(np.shape(y)[0]))
-    problem = make_problem(y, row.name, metric="precomputed" if condensed else metric)
-    matrix = small_linkage(problem)
-    if matrix is None:
-        by_level = row.reducible and not may_tie(problem)  # all reliable links at once: the same tree, sooner
-        tree = cluster_problem(replace(problem, alpha=1.0 if by_level else 0.0))
-        if by_level and has_ties(tree):  # a tie joins three at once: not what the standard strategy does
-            tree = cluster_problem(replace(problem, alpha=0.0))
-        matrix = tree.linkage_matrix("distance" if row.reducible else "level")
-    return turned(matrix, problem.objects.condensed_distances(problem.metric)) if optimal_ordering else matrix
 
 
 def load(path: str | os.PathLike[str]) -> ClusterTree:

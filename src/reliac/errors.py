@@ -82,16 +82,26 @@ FOREIGN_OPTIONS = {
 }
 
 
-def refuse_unknown_options(function: str, given: Mapping[str, object], known: Iterable[str]) -> None:
-    """Refuse options that a function does not have; one that other libraries have is given its name here."""
+def refuse_unknown_options(
+    function: str, given: Mapping[str, object], known: Iterable[str], of_cluster: Iterable[str] = ()
+) -> None:
+    """Refuse options that a function does not have; one that it has by another name is given that name.
+
+    ``of_cluster``: options that only :func:`reliac.cluster` has.
+    """
+    names = list(known)
     for name, value in given.items():
-        ours = FOREIGN_OPTIONS.get(name)
-        if ours is None:
-            raise TypeError(unknown_name(f"option of {function}()", name, known))
-        written = option(ours, value) if isinstance(value, (str, int, float)) else f"{ours}=..."
-        raise TypeError(
-            explain(f"{function}() got {name}, as other libraries call it", f"the name {ours!r}", f"write {written}")
-        )
+        meant = FOREIGN_OPTIONS.get(name, name)
+        ours = next((one for one in names if FOREIGN_OPTIONS.get(one, one) == meant), None)
+        if ours is not None:
+            written = option(ours, value) if isinstance(value, (str, int, float)) else f"{ours}=..."
+            where = "other libraries call" if name in FOREIGN_OPTIONS else "reliac.cluster calls"
+            raise TypeError(
+                explain(f"{function}() got {name}, as {where} it", f"the name {ours!r}", f"write {written}")
+            )
+        if name in of_cluster:
+            raise TypeError(explain(f"{function}() got {name}", ", ".join(names), "use reliac.cluster, which takes it"))
+        raise TypeError(unknown_name(f"option of {function}()", name, names))
 
 
 def how_to_install(extra: str) -> str:

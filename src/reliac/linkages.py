@@ -1,26 +1,91 @@
-"""linkage() by its other names in SciPy and fastcluster: a function for each criterion, and one for vectors."""
+"""linkage() and its other names in SciPy and fastcluster: a function for each criterion, and one for vectors."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .algorithm.criteria import get_criterion
-from .api import CriterionName, linkage
+from .api import CriterionName, refuse_options
 from .errors import explain
+from .input.condensed import count_objects
 from .input.metrics import MetricLike
 from .input.misreadings import refuse_for_linkage
+from .input.numbers import in_one_line
+from .input.options import check_switch
+from .input.problem import make_problem
+from .machine import check_memory
+from .run.plain import linkage_of_array
+from .run.solve import cluster_problem
+from .run.standard import may_tie, small_linkage, turned
+from .tree.levels import has_ties
 
 Matrix = NDArray[np.float64]
 
 #: The criteria that fastcluster offers for vectors, since they need no matrix of distances.
 OF_VECTORS = ("single", "ward", "centroid", "median")
 
+#: What the optimal ordering of n objects takes, divided by n^2: distances in three forms, and blocks of them.
+BYTES_TO_ORDER = 36
+
+
+def linkage(
+    y: Any,
+    method: CriterionName | str = "single",
+    metric: MetricLike = "euclidean",
+    optimal_ordering: bool = False,
+    *,
+    preserve_input: bool = True,
+    **unknown: NoReturn,
+) -> Matrix:
+    """Return the linkage matrix of the standard strategy: a drop-in for SciPy's and fastcluster's ``linkage``.
+
+    Parameters
+    ----------
+    y : (n, d) vectors, or a condensed (n(n-1)/2,) matrix of distances.
+    method : "single", "complete", "average", "weighted", "centroid", "median" or "ward".
+    metric : for vectors, the name of a metric or a function.
+    optimal_ordering : turn clusters so that the sum of distances between neighbouring leaves is the smallest.
+    preserve_input : accepted for fastcluster's sake; the input is never written to.
+
+    Examples
+    --------
+    >>> import reliac
+    >>> reliac.linkage([[0.0], [1.0], [3.0]], "average").tolist()
+    [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.5, 3.0]]
+    """
+    del preserve_input
+    refuse_options("linkage", linkage, unknown)
+    row, optimal_ordering = get_criterion(method), check_switch("optimal_ordering", optimal_ordering)
+    if not optimal_ordering and (matrix := linkage_of_array(y, row, metric)) is not None:
+        return matrix
+    refuse_for_linkage(y, metric)
+    condensed = in_one_line(y)
+    if optimal_ordering:
+        shape = y.shape if hasattr(y, "shape") else np.shape(y)
+        rows = int(shape[0]) if shape else 0  # what has no rows is refused below
+        n = count_objects(rows) or 0 if condensed else rows
+        check_memory(BYTES_TO_ORDER * n**2, f"The optimal ordering of {n} objects", "leave out optimal_ordering")
+    problem = make_problem(y, row.name, metric="precomputed" if condensed else metric)
+    matrix = small_linkage(problem)
+    if matrix is None:
+        by_level = row.reducible and not may_tie(problem)  # all reliable links at once: the same tree, sooner
+        tree = cluster_problem(replace(problem, alpha=1.0 if by_level else 0.0))
+        if by_level and has_ties(tree):  # a tie joins three at once: not what the standard strategy does
+            tree = cluster_problem(replace(problem, alpha=0.0))
+        matrix = tree.linkage_matrix("distance" if row.reducible else "level")
+    return turned(matrix, problem.objects.condensed_distances(problem.metric)) if optimal_ordering else matrix
+
 
 def linkage_vector(
-    X: Any, method: CriterionName | str = "single", metric: MetricLike = "euclidean", extraarg: Any = None
+    X: Any,
+    method: CriterionName | str = "single",
+    metric: MetricLike = "euclidean",
+    extraarg: Any = None,
+    **unknown: NoReturn,
 ) -> Matrix:
     """Return the linkage matrix of vectors: a drop-in for fastcluster's ``linkage_vector``.
 
@@ -37,6 +102,7 @@ def linkage_vector(
     >>> reliac.linkage_vector([[0.0], [1.0], [3.0]]).tolist()
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.0, 3.0]]
     """
+    refuse_options("linkage_vector", linkage_vector, unknown)
     name = get_criterion(method).name
     if name not in OF_VECTORS:
         allowed = ", ".join(OF_VECTORS)

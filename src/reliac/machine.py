@@ -110,7 +110,18 @@ def free_memory() -> int:
     with contextlib.suppress(OSError, ValueError):  # "max" where a container sets no limit
         limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
         free = min(free, limit - int(Path("/sys/fs/cgroup/memory.current").read_text()))
-    return free
+    return max(0, min(free, free_addresses()))
+
+
+def free_addresses() -> int:
+    """Return the bytes that this process may still map: shells and batch systems set a limit (``ulimit -v``)."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):  # resource: not on Windows
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            return limit - int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    return 2**63 - 1
 
 
 #: What to do about a file that does not fit.

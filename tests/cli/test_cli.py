@@ -11,6 +11,7 @@ import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ import pytest
 import reliac
 from reliac.cli import main, making, parser, scaling
 from reliac.cli.columns import Table
+from reliac.errors import DoesNotFit
+from reliac.native import building
 
 ROWS = [("a", 0.0, "u"), ("b", 1.0, "u"), ("c", 5.0, "v"), ("d", 6.0, "v"), ("e", 20.0, "w")]
 NUMBERS = [[row[1]] for row in ROWS]
@@ -212,6 +215,24 @@ def test_outliers_come_with_level_distance_and_partner_of_their_first_join(run, 
     assert "--top 0" in run("outliers", table, "--top", 0, status=2).err
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "the distance at which it first joins another object, divided by the tree's largest distance"),
+        (("--by", "level"), "the level at which it first joins another object, divided by the tree's number of levels"),
+    ],
+)
+def test_outliers_say_what_their_score_is(run, table, words, told):
+    assert f"the score of an object is {told}" in run("outliers", table, "--label-column", "kind", *words).err
+
+
+def test_the_score_that_is_told_is_the_one_of_the_tree(run, tmp_path):
+    np.savetxt(tmp_path / "points.csv", np.random.default_rng(2).normal(size=(40, 2)), delimiter=",")
+    assert "at which its cluster first holds 10 objects, div" in run("outliers", tmp_path / "points.csv").err
+    np.savetxt(tmp_path / "points.csv", np.random.default_rng(2).normal(size=(20, 2)), delimiter=",")
+    assert "at which its cluster first holds 5 objects, div" in run("outliers", tmp_path / "points.csv").err
+
+
 def test_a_list_of_outliers_that_ends_inside_a_tie_says_so(run, table):
     options = ("outliers", table, "--label-column", "kind")
     told = "the cut is inside a tie: 4 objects have the score 0.333333, and 2 of them are shown"
@@ -346,7 +367,7 @@ def test_a_missing_file_gives_exit_code_2(run):
     assert run("info", "nowhere.reliac", status=2).err.startswith("reliac: error: ")
 
 
-@pytest.mark.parametrize("error", [MemoryError("too large"), ImportError("pip install '.[parquet]'")])
+@pytest.mark.parametrize("error", [DoesNotFit("too large"), ImportError("pip install '.[parquet]'")])
 def test_too_little_memory_and_missing_extras_are_told_plainly(run, plain, monkeypatch, error):
     def fail(*args, **options):
         raise error
@@ -381,7 +402,7 @@ def test_a_broken_invariant_gives_exit_code_70_a_traceback_and_what_a_report_nee
 
 def test_an_engine_that_finds_no_link_is_our_fault_too(run, plain, monkeypatch):
     monkeypatch.setattr("reliac.run.solve.Run._develop", lambda *args: None)
-    assert "found no reliable link" in run("levels", plain, status=70).err
+    assert "found no reliable link" in run("levels", plain, "--engine", "small", status=70).err
 
 
 def test_a_file_with_a_broken_tree_is_a_mistake_of_its_user(run, plain, tmp_path):
@@ -423,10 +444,30 @@ def test_every_example_in_the_help_can_be_parsed():
 def test_version_is_the_version_of_the_package(capsys):
     with pytest.raises(SystemExit):
         main(["--version"])
-    assert capsys.readouterr().out == f"reliac {reliac.__version__}\n"
+    assert capsys.readouterr().out.splitlines()[0] == f"reliac {reliac.__version__}"
+
+
+def test_version_says_whether_the_c_code_is_there(capsys, monkeypatch):
+    there = building.library_path().exists()
+    for path, told in ((building.library_path(), "with its C code"), (Path("missing.library"), "without its C code")):
+        if path.name != "missing.library" and not there:
+            continue
+        monkeypatch.setattr(building, "library_path", lambda path=path: path)
+        with pytest.raises(SystemExit):
+            main(["--version"])
+        assert capsys.readouterr().out.splitlines()[1].startswith(told)
 
 
 # --- files ---
+
+
+@pytest.mark.parametrize("words", [("cluster", "--clusters", 2), ("levels",), ("outliers",), ("mst",)])
+def test_the_file_that_is_read_is_never_written_over(run, plain, words):
+    before = Path(plain).read_bytes()
+    for option, same in (("--out", plain), ("--out", Path(plain).parent / "." / Path(plain).name)):
+        said = run(words[0], plain, *words[1:], option, same, status=2).err
+        assert "is the file that is read. Allowed: another file. Next: choose another name" in said
+    assert Path(plain).read_bytes() == before
 
 
 def test_a_device_is_written_to_and_not_replaced(run, plain):
@@ -559,6 +600,8 @@ def test_help_is_quick_because_nothing_heavy_is_imported(words):
     code = f"""
 import sys
 from reliac.cli import main
+from reliac.errors import DoesNotFit
+from reliac.native import building
 try:
     main({words})
 except SystemExit:

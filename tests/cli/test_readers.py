@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import reliac
 from reliac.cli import delimited
 from reliac.cli.columns import Choices, find_column
 from reliac.cli.reading import read_table
@@ -499,6 +500,30 @@ def test_a_damaged_array_file_under_any_name_is_told_in_three_parts(run, tmp_pat
         said = run("cluster", tmp_path / f"t{suffix}", status=2).err
         assert ". Allowed: " in said
         assert ". Next: " in said
+
+
+def test_an_arrow_file_that_asks_for_any_amount_of_memory_is_told_in_three_parts(run, tmp_path):
+    arrow, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
+    path, length = tmp_path / "t.arrow", (16000).to_bytes(8, "little")
+    feather.write_feather(arrow.table({"x": np.zeros(2000)}), path, compression="lz4")
+    path.write_bytes(path.read_bytes().replace(length, length[:6] + b"\x24\x00"))  # what it is unpacked to
+    for words in (["cluster", path], ["cluster", path, "--edges"]):
+        said = run(*words, status=2).err
+        assert "t.arrow cannot be read as arrow (malloc of size" in said
+        assert "Next: check whether the file is damaged" in said
+    with pytest.raises(ValueError, match=r"is no table: malloc of size.*Allowed: .*Next: "):
+        reliac.cluster_edges(path)
+
+
+def test_memory_that_runs_out_where_nobody_looked_is_told_in_three_parts(run, tmp_path, monkeypatch):
+    def runs_out(*_, **__):
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    monkeypatch.setattr("reliac.cli.making.cluster", runs_out)
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    said = run("cluster", tmp_path / "t.csv", status=2).err
+    assert "Memory ran out (Unable to allocate 9 TiB). Allowed: " in said
+    assert "Next: cluster a sample" in said
 
 
 # --- standard input ---

@@ -65,7 +65,7 @@ def test_an_error_has_its_three_parts_one_below_the_other(on_screen, table):
 
 def test_an_error_without_three_parts_is_one_line(on_screen, table, monkeypatch):
     def fail(*args, **more):
-        raise MemoryError("too [bold]large")
+        raise OSError("too [bold]large")
 
     monkeypatch.setattr(making, "cluster", fail)
     assert on_screen("levels", table, status=2)[1] == "reliac: error: too [bold]large\n"

@@ -125,12 +125,12 @@ def test_criteria_that_speak_of_points_refuse_words(criterion):
     ("words", "metric", "told"),
     [
         ([], edit_distance, "while a minimum of 1 is required|Expected 2D"),
-        ("kitten", edit_distance, "dtype <U6"),
+        ("kitten", edit_distance, "X is one text, .kitten."),
         ({"a": 1}, edit_distance, "of type dict"),
         (WORDS, lambda a, b: 1 / 0, "fails for rows 0 and 1"),
         (WORDS, lambda a, b: -1.0, "gives -1.0 for rows 0 and 1"),
-        (WORDS, "euclidean", "dtype <U7"),
-        (WORDS, "precomputed", "dtype <U7"),
+        (WORDS, "euclidean", "X holds texts"),
+        (WORDS, "precomputed", "X holds texts"),
     ],
 )
 def test_what_cannot_be_compared_is_told_in_three_parts(words, metric, told):

@@ -284,3 +284,14 @@ def test_an_engine_without_anything_to_keep_works_with_a_checkpoint(small_pieces
     assert not cut_off(monkeypatch, 2, X, tmp_path / "run", engine="literal")
     tree = reliac.cluster(X, engine="literal", checkpoint=tmp_path / "run")
     assert np.array_equal(tree.links, reliac.cluster(X, engine="literal").links)
+
+
+@pytest.mark.parametrize(
+    "content", [b"old notes of mine", b"", b"PK cut short", b'{"format": "reliac-tree", "version": 0}']
+)
+def test_a_file_that_is_no_checkpoint_is_left_alone_and_told_as_such(tmp_path, content):
+    path = tmp_path / "notes"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"is not a usable checkpoint: .*Allowed: .*Next: give another file name"):
+        reliac.cluster([[0.0], [1.0], [5.0]], checkpoint=path)
+    assert path.read_bytes() == content

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from reliac import __version__
 
-from ..errors import DoesNotFit, Interrupted, InvariantError, options_written_by
+from ..errors import DoesNotFit, Interrupted, InvariantError, Message, explain, options_written_by
 from .terminal import complain, say
 
 #: Exit codes; 70 is what systems call a fault of the software.
@@ -67,6 +67,11 @@ def _guarded(words: Sequence[str]) -> int:
         return _our_fault("a fault of reliac", words, FAULT)
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         told = error.args[0] if len(error.args) == 1 and isinstance(error.args[0], str) else str(error)
+        if (
+            isinstance(error, MemoryError) and not isinstance(error, DoesNotFit) and not isinstance(told, Message)
+        ):  # Python's, or a library's
+            given = f"Memory ran out ({told})" if told else "Memory ran out"
+            told = explain(given, "data that fit into memory", "cluster a sample, or use a machine with more memory")
         complain("error", told or type(error).__name__)
         if isinstance(error, DoesNotFit) and "--verbose" in words:
             say(error.details, prefix="")

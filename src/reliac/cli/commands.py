@@ -96,9 +96,11 @@ def run_outliers(asked: Asked) -> int:
     if asked.top is not None:
         check_count("top", asked.top, 1, math.inf, "leave it out for all objects")
     by = BEST if asked.by is None else asked.by
-    read_score(by)  # a mistake is told before the work begins
+    score = read_score(by)  # a mistake is told before the work begins
     default = {} if asked.criterion else {"criterion": BEST_CRITERION}
-    rows = outlier_rows(make_tree(asked, **default).tree, by)
+    tree = make_tree(asked, **default).tree
+    rows = outlier_rows(tree, by)
+    say(f"{score.of_tree(tree.n_objects).in_words()}; level, distance and partner are those of its first join")
     tie = tie_at_cut(rows, asked.top)
     if tie:
         say(tie)

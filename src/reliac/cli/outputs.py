@@ -6,6 +6,7 @@ What cannot be written is refused before any work is done. NumPy is imported whe
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -213,12 +214,21 @@ def _check_targets(asked: Asked) -> None:
         target = getattr(asked, option)
         if target not in (None, "-"):
             check_target(target, f"--{option} ")
+            _refuse_source(target, option, asked.file)
     if asked.plot:
         from ..errors import need
 
         if Path(asked.plot).suffix.lower() not in PICTURES:
             raise ValueError(unknown_name("kind of picture", Path(asked.plot).suffix, PICTURES))
         need("matplotlib", "plot")
+
+
+def _refuse_source(target: str, option: str, source: str) -> None:
+    """Refuse to write over the file that is read."""
+    if os.path.isfile(target) and os.path.isfile(source) and os.path.samefile(target, source):
+        raise ValueError(
+            explain(f"--{option} {target} is the file that is read", "another file", "choose another name")
+        )
 
 
 # --- writing ---

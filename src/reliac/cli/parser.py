@@ -11,6 +11,7 @@ from click.shell_completion import get_completion_class, shell_complete
 from reliac import __version__
 
 from ..errors import FOREIGN_OPTIONS, Message, explain, unknown_name
+from ..native.building import in_words
 from . import options, text
 from .kinds import Argument, Section, flags
 from .options import Asked
@@ -123,6 +124,13 @@ def _need_command(ctx: click.Context) -> None:
         ctx.fail(explain("COMMAND is missing", f"{PROGRAM} COMMAND", f"see {PROGRAM} --help"))
 
 
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Show the version, and below it what decides how quick everything is."""
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"{PROGRAM} {__version__}\n{in_words()}")
+        ctx.exit()
+
+
 def _commands() -> list[_Command]:
     """Return the commands in the order of the help."""
     read = (options.FILE, options.INPUT, options.EDGES)
@@ -167,7 +175,11 @@ def build_parser() -> click.Group:
         subcommand_metavar="COMMAND ...",
         context_settings=_SETTINGS,
     )
-    return click.version_option(__version__, message=f"{PROGRAM} %(version)s")(group)
+    told = "Show the version, and whether the C code is there, and exit."
+    version = click.option(
+        "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help=told
+    )
+    return version(group)
 
 
 def parse(words: Sequence[str]) -> Asked:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Message, explain, need, unknown_name
+from ..errors import DoesNotFit, Message, explain, need, unknown_name
 from ..files import check_source, explained, path_of, read_all
 from ..formats.arrays import Archive, Unusable, read_array
 from ..formats.matrices import looks_like_phylip, read_phylip
@@ -69,6 +69,11 @@ def read_stream(stream: BinaryIO, source: str, file_format: str | None = None, c
         if kind in ("parquet", "arrow"):
             return make_table(_read_arrow(stream, source, kind), choices)
         return read_delimited(stream, kind, called(source), choices)
+    except DoesNotFit:
+        raise
+    except MemoryError as error:  # a damaged file may ask for any amount
+        advice = "check whether the file is damaged, or use a machine with more memory"
+        raise MemoryError(_unreadable(source, kind, error, advice)) from None
     except Unusable as error:
         raise ValueError(_unreadable(source, kind, error, "check the file, or say what it is with --format")) from None
     except UnicodeDecodeError as error:

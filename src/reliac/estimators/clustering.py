@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import explain
+from ..errors import explain, shown
 from ..input.connectivity import connectivity_entries
 from ..input.constraints import pairs_among
 from ..input.graph import ADD_EDGES, check_components
@@ -96,8 +97,9 @@ class Agglomeration(BaseEstimator):  # type: ignore[misc]
 
     def _check_cut(self, n: int, what: str = "samples") -> None:
         """Refuse what cannot be cut before any work is done; the rules are scikit-learn's."""
-        if self.compute_full_tree not in ("auto", True, False):
-            given = f"compute_full_tree={self.compute_full_tree!r}"
+        full = self.compute_full_tree  # an array is neither equal to a word nor to True
+        if not isinstance(full, (str, bool, np.bool_, Integral)) or full not in ("auto", True, False):
+            given = f"compute_full_tree={shown(full)}"
             raise ValueError(explain(given, "'auto', True or False", "leave it out to build the full tree"))
         given = f"n_clusters={self.n_clusters!r} and distance_threshold={self.distance_threshold!r}"
         if self.max_level is not None:

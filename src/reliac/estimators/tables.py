@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any
@@ -15,8 +16,10 @@ from ..api import cluster
 from ..errors import explain
 from ..input.gower import mixed_rows
 from ..input.metrics import allows_gaps, metric_name
+from ..input.misreadings import is_graph
 from ..input.numbers import check_finite, check_unmasked, is_frame, is_sparse, to_numbers
 from ..input.problem import check_metric_fits
+from ..input.things import things_of
 from ..tree.clustertree import ClusterTree
 
 #: Options of cluster() that change how it runs and not its result: a tree that was kept may be one of other values.
@@ -46,6 +49,7 @@ def check_table(
     gaps, mixed = gaps and allows_gaps(estimator.metric), gaps and estimator.metric == "gower"
     accepted = "csr" if sparse and not is_given(estimator.metric) else False
     check_unmasked(X)
+    _refuse_no_table(X, estimator.metric)
     if is_frame(X) and not mixed:
         _check_columns(X, gaps)  # names the columns that scikit-learn would turn from text into numbers, or only count
     options = {"accept_sparse": accepted, "ensure_min_samples": 1 + reset, **options}
@@ -56,6 +60,24 @@ def check_table(
     numbers = numbers if is_sparse(numbers) else to_numbers(numbers, gaps=gaps)[0]
     check_finite(numbers, columns=getattr(estimator, "feature_names_in_", None), gaps=gaps)
     return numbers
+
+
+def _refuse_no_table(X: Any, metric: object) -> None:
+    """Refuse what only :func:`reliac.cluster` takes, or nobody, where scikit-learn would speak of its shape."""
+    if X is None or isinstance(X, (str, bytes, os.PathLike)):
+        to_numbers(X)  # says what to do
+    if is_graph(X):
+        given = f"X is a graph ({type(X).__name__})"
+        step = "use reliac.cluster_edges, which takes graphs"
+        raise TypeError(explain(given, "a table, or a square matrix of distances", step))
+    in_a_row = isinstance(X, (list, tuple)) or getattr(X, "ndim", 2) == 1
+    things = things_of(X) if callable(metric) and in_a_row else None
+    if things is not None:
+        given = f"X holds {len(things.items)} objects that are no rows of numbers"
+        step = (
+            "use reliac.cluster, which takes them with a function as metric, or pass their distances as 'precomputed'"
+        )
+        raise TypeError(explain(given, "a table with one row of numbers per object", step))
 
 
 def _check_columns(frame: Any, gaps: bool) -> None:

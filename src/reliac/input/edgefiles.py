@@ -30,7 +30,7 @@ def read_edge_file(path: str | os.PathLike[str], ends: Sequence[str]) -> Any:
         ) from None
     try:
         return _read(path, name, ends)
-    except (pyarrow.ArrowInvalid, OSError) as error:  # Arrow has both for a file that ends too early
+    except (pyarrow.ArrowInvalid, OSError, MemoryError) as error:  # Arrow has all of them for a damaged file
         raise ValueError(
             explain(
                 f"{os.fspath(path)!r} is no table: {error}",

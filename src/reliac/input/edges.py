@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, shown, unknown_name
+from ..errors import explain, known_name, shown, unknown_name
 from ..machine import check_memory
 from .edgefiles import read_edge_file
 from .graph import MISSING, Graph, number_ends
@@ -57,8 +57,7 @@ def make_graph(
 ) -> Graph:
     """Check an edge table from any source, and return it as a graph; the options are those of ``cluster_edges``."""
     missing = check_missing(missing)
-    if duplicates not in DUPLICATES:
-        raise ValueError(unknown_name("duplicates", duplicates, DUPLICATES))
+    known_name("duplicates", duplicates, DUPLICATES)
     table = read_edges(source, columns, similarity)
     value = _check_values(table, similarity)
     p, q, names, n = number_objects(table, table.objects if objects is None else objects)
@@ -86,6 +85,15 @@ def check_missing(missing: Any) -> float | str:
             raise ValueError(unknown_name("missing", missing, MISSING))
         return missing
     return check_number("missing", missing, 0.0, np.inf, "give the distance of pairs without an edge")
+
+
+def check_titles(columns: Any) -> Sequence[str] | None:
+    """Return the titles of the two ends and the distance as they were given, or None."""
+    listed = isinstance(columns, (list, tuple)) and len(columns) == 3 and all(isinstance(one, str) for one in columns)
+    if columns is None or listed:
+        return columns  # type: ignore[no-any-return]
+    step = "name the two ends and the distance, as columns=('a', 'b', 'distance')"
+    raise TypeError(explain(f"columns={shown(columns)}", "the names of three columns", step))
 
 
 # --- from where ---
@@ -212,6 +220,8 @@ def _from_arrays(source: Any) -> EdgeTable:
 def _columns_of(edges: list[Any]) -> Any:
     """Turn a list of edges (a, b, distance) into three columns; what may be three columns itself is refused."""
     rows = [tuple(edge) for edge in edges if isinstance(edge, (tuple, list)) or getattr(edge, "ndim", 0) == 1]
+    if not edges:
+        return (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     if len(rows) != len(edges) or any(len(row) != 3 for row in rows):
         return edges
     if len(edges) == 3 and not all(isinstance(edge, tuple) for edge in edges):

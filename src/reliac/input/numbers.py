@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from numbers import Real
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain
+from ..errors import explain, shown
 from ..machine import in_threads, n_threads
 from .device_rows import DeviceRows, lives_on_device
 
@@ -181,6 +182,8 @@ def _sparse_numbers(data: Any) -> Any:
 
 
 def _array_numbers(data: Any) -> NDArray[Any]:
+    if isinstance(data, (str, bytes, os.PathLike)):
+        raise TypeError(_one_text(data))
     try:
         numbers = np.asarray(data)
     except (TypeError, AttributeError, KeyError, RuntimeError):  # what cannot be an array has many ways to say so
@@ -197,6 +200,8 @@ def _array_numbers(data: Any) -> NDArray[Any]:
         if not numbers.ndim:
             raise TypeError(_no_table(data))
         numbers = _numbers_from_objects(numbers)
+    if numbers.dtype.kind in "UST" and numbers.size:
+        raise TypeError(_texts(numbers))
     return _plain_dtype(numbers, f"An array of dtype {numbers.dtype}")
 
 
@@ -211,6 +216,29 @@ def _no_table(data: Any) -> str:
         "an array, a list of rows, a pandas or polars frame, or a scipy sparse matrix",
         step,
     )
+
+
+def _one_text(data: Any) -> str:
+    """Say that a text, or the name of a file, is no table."""
+    name = data if isinstance(data, bytes) else os.fspath(data)
+    return explain(
+        f"X is one text, {shown(name)}, and not a table",
+        "the data itself: an array, a list of rows, a frame or a sparse matrix",
+        "if it names a file, read it first, for example with pandas.read_csv, or run 'reliac cluster FILE' in a shell; "
+        "texts that a function compares go into a list",
+    )
+
+
+def _texts(texts: NDArray[Any]) -> str:
+    """Say which text stands where a number should; numbers that were read as texts are told as such."""
+    words = [text.decode("latin-1") if isinstance(text, bytes) else str(text) for text in texts.flat]
+    first = next((place for place, word in enumerate(words) if not is_number(word)), None)
+    place = np.unravel_index(first or 0, texts.shape)
+    found = f"{words[first or 0]!r:.40} at {_where(tuple(map(int, place)))}"
+    if first is None:
+        step = "turn them into numbers, with numpy.asarray(X, dtype=float)"
+        return explain(f"X holds numbers that are written as texts: {found}", "real numbers or booleans", step)
+    return _not_real(f"X holds texts: {found}")
 
 
 def _plain_dtype(numbers: NDArray[Any], given: str) -> NDArray[Any]:
@@ -320,14 +348,17 @@ def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
     values = column_values(series)
     if values.dtype.kind in "fiub":
         return _plain_dtype(values, "")
-    found = f"it is of type {getattr(series, 'dtype', type(series).__name__)}"
+    found, step = f"it is of type {getattr(series, 'dtype', type(series).__name__)}", "encode it as numbers"
     if values.dtype.kind == "O":
         numbers = np.empty(len(values))
-        for row, value in enumerate(values):
+        for row, value in sorted(enumerate(values), key=lambda one: isinstance(one[1], str) and is_number(one[1])):
             try:
                 numbers[row] = np.nan if _is_missing(value) else _as_float(value)
             except (TypeError, ValueError, OverflowError):
                 found = f"{value!r:.40} in row {row}"
+                if all(_is_missing(text) or (isinstance(text, str) and is_number(text)) for text in values):
+                    how = ".cast(float)" if hasattr(series, "cast") else "pandas.to_numeric"
+                    step = f"turn its texts into numbers with {how}"
                 break
         else:
             return numbers
@@ -335,7 +366,7 @@ def _column_numbers(series: Any, column: Any) -> NDArray[Any]:
         explain(
             f"Column {str(column)!r} is not numeric: {found}",
             "numbers or booleans in every column",
-            f"drop column {str(column)!r}, encode it as numbers, or make it the row names (set_index)",
+            f"drop column {str(column)!r}, {step}, or make it the row names (set_index)",
         )
     )
 

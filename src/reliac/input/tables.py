@@ -74,7 +74,7 @@ def place_of(source: Any, connection: Any, engine: str) -> Place | None:
                 "leave it out: DuckDB is then started here",
             )
         )
-    if engine not in ("auto", "sql"):
+    if not isinstance(engine, str) or engine not in ("auto", "sql"):
         return None
     if is_spark(source) or is_spark(connection) or is_master(connection):
         return Place("Spark", "the edges are in Spark" if is_spark(source) else "its session was given")

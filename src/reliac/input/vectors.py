@@ -13,28 +13,28 @@ from .metrics import METRICS, MetricLike
 from .misreadings import refuse_adjacency, refuse_edges
 from .numbers import extremes, is_sparse
 
+#: Computed distances are symmetric up to this share of the largest: float32 has seven digits.
+ROUNDING = 1e-6
+
+#: Rows of a table that are compared with its columns at once.
+STRIP = 64
+
 
 def check_vectors(data: Any, metric: MetricLike) -> None:
     """Refuse what is no table, what looks like distances, and rows that the metric cannot compare."""
-    if data.ndim != 2:
+    if 0 in data.shape:
+        missing = "sample(s)" if not data.shape[0] else "feature(s)"
         raise ValueError(
             explain(
-                f"Expected 2D array, got {data.ndim}D array instead: X of shape {data.shape}",
-                "a table with one row per object",
-                "Reshape your data with X.reshape(-1, 1) if it is one feature, or X.reshape(1, -1) if it is one "
-                f"object; pass {option('metric', 'precomputed')} if it is a condensed distance matrix",
-            )
-        )
-    rows, columns = data.shape
-    if not rows or not columns:
-        raise ValueError(
-            explain(
-                f"{0 if not rows else columns} {'sample(s)' if not rows else 'feature(s)'} (shape=({rows}, {columns})) "
-                "while a minimum of 1 is required",
+                f"0 {missing} (shape={data.shape}) while a minimum of 1 is required",
                 "at least one row and one column",
                 "check the filter or file that the data came from",
             )
         )
+    if data.ndim != 2:
+        given = f"Expected 2D array, got {data.ndim}D array instead: X of shape {data.shape}"
+        raise ValueError(explain(given, "a table with one row per object", _as_table(data.ndim)))
+    rows, columns = data.shape
     if is_sparse(data):
         refuse_adjacency(data)
     else:
@@ -53,8 +53,27 @@ def check_vectors(data: Any, metric: MetricLike) -> None:
         check_directions(data, row.name, row.constant_rows)
 
 
+def _as_table(dimensions: int) -> str:
+    """Say how an array of other than two dimensions becomes a table."""
+    if not dimensions:
+        return "pass a list of rows"
+    if dimensions > 2:
+        return "make one row of every object with X.reshape(len(X), -1)"
+    return (
+        "Reshape your data with X.reshape(-1, 1) if it is one feature, or X.reshape(1, -1) if it is one object; pass "
+        f"{option('metric', 'precomputed')} if it is a condensed distance matrix"
+    )
+
+
 def _looks_like_distances(data: NDArray[Any]) -> bool:
-    return bool(not data.diagonal().any() and data.any() and (data >= 0).all() and (data == data.T).all())
+    """Tell whether a square table is symmetric and zero on its diagonal, up to what computing distances rounds."""
+    low, high = extremes(data, n_threads(None))
+    rounding = high * ROUNDING if data.dtype.kind == "f" else 0.0
+    if not high > 0 or low < -rounding or np.abs(data.diagonal()).max() > rounding:
+        return False
+    numbers = data if data.dtype.kind == "f" else data.astype(np.float64)
+    strips = (slice(start, start + STRIP) for start in range(0, len(data), STRIP))
+    return all((np.abs(numbers[strip] - numbers[:, strip].T) <= rounding).all() for strip in strips)
 
 
 def check_directions(data: Any, metric: str, constant_rows: bool) -> None:

@@ -5,6 +5,7 @@ before anything is installed.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import shlex
@@ -30,6 +31,20 @@ def library_path(folder: Path = FOLDER) -> Path:
     for source in sorted(folder.glob("*.[ch]")):
         digest.update(source.read_bytes())
     return folder / f"reliac-{digest.hexdigest()[:12]}.library"
+
+
+def open_library() -> ctypes.CDLL:
+    """Load the library; an OSError where the package was built without a C compiler, or on another machine."""
+    return ctypes.CDLL(str(library_path()))
+
+
+def in_words() -> str:
+    """Tell whether the C code is there, for those who wonder why something is slow."""
+    try:
+        open_library()
+    except OSError:
+        return "without its C code: NumPy and Numba do that part, more slowly (install again where a C compiler is)"
+    return "with its C code"
 
 
 def build(folder: Path = FOLDER) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..errors import InvariantError
-from .building import library_path
+from .building import open_library
 
 logger = logging.getLogger("reliac")
 
@@ -54,7 +54,7 @@ FUNCTIONS = {
 def library() -> Any:
     """Return the library; None where the package was built without a C compiler."""
     try:
-        found = ctypes.CDLL(str(library_path()))
+        found = open_library()
     except OSError as error:
         logger.debug("there is no C code; NumPy and other engines do its work: %s", error)
         return None

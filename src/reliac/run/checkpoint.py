@@ -27,6 +27,10 @@ from .locking import Lock
 if TYPE_CHECKING:
     from ..input.problem import Problem
 
+#: What a checkpoint may be, and what to do about one that cannot be used.
+MAY_BE = "the checkpoint of the same call, or a file that does not exist yet"
+START_ANEW = "give another file name, or delete this file to start anew"
+
 #: Seconds between two writes, at least ...
 INTERVAL = 30.0
 
@@ -71,13 +75,13 @@ class Checkpoint:
         if not self.path.exists():
             return None
         data = read_bytes(self.path)
-        tree, header = read_tree(data, self.path)
+        tree, header = read_tree(data, self.path, "checkpoint", MAY_BE, START_ANEW)
         if header.get("checkpoint_of") != self.fingerprint:
             raise ValueError(
                 explain(
                     f"The checkpoint {self.path} belongs to other data or options",
-                    "the checkpoint of the same call, or a file that does not exist yet",
-                    "give another file name, or delete this file to start anew",
+                    MAY_BE,
+                    START_ANEW,
                 )
             )
         try:

@@ -57,7 +57,7 @@ def plain_array(y: Any, given: bool) -> Plain | None:
         n, columns = y.shape
     else:
         return None
-    if not 2 < n <= NOT_WORTH_LOADING or (n == columns and not y[0, 0]):  # that may be a square matrix of distances
+    if not 2 < n <= NOT_WORTH_LOADING or n == columns:  # that may be a square matrix of distances
         return None
     refuse_edges(y)
     return Plain(y, n, columns)

@@ -13,14 +13,10 @@ from numpy.typing import NDArray
 
 from ..engines.choice import NOT_WORTH_LOADING
 from ..input.problem import Problem
-from ..machine import check_memory
 from ..native.library import library
 from ..tree.building import make_links
 from ..tree.clustertree import ClusterTree
 from .plain import Plain, linkage_in_c
-
-#: What the optimal ordering of n objects takes, divided by n^2: distances in three forms, and blocks of them.
-BYTES_TO_TURN = 36
 
 #: Of more objects so many are looked at for distances that occur twice ...
 OBJECTS_LOOKED_AT = 64
@@ -95,11 +91,6 @@ def _repeats(values: NDArray[Any]) -> int:
     """Count how often a value occurs again."""
     ordered = np.sort(values)
     return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
-
-
-def check_room_to_turn(n: int) -> None:
-    """Refuse the optimal order of n objects before it is looked for, if it does not fit into memory."""
-    check_memory(BYTES_TO_TURN * n**2, f"The optimal ordering of {n} objects", "leave out optimal_ordering")
 
 
 def turned(matrix: NDArray[np.float64], distances: NDArray[Any]) -> NDArray[np.float64]:

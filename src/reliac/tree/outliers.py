@@ -40,6 +40,12 @@ class Score(NamedTuple):
         """
         return self._replace(size=max(2, min(self.size, max(3, n // 4), n // 2)))
 
+    def in_words(self) -> str:
+        """Say what the score of an object is."""
+        largest = "largest distance" if self.scale == "distance" else "number of levels"
+        when = f"its cluster first holds {self.size} objects" if self.size > 2 else "it first joins another object"
+        return f"the score of an object is the {self.scale} at which {when}, divided by the tree's {largest}"
+
 
 def read_score(by: Any) -> Score:
     """Read "level", "distance", "level of 10" or "distance of 10"; hyphens may stand for the spaces."""

@@ -106,11 +106,18 @@ def holds_tree(stream: BinaryIO) -> bool:
         stream.seek(0)
 
 
-def read_tree(data: bytes | str, source: object) -> Stored:
+def read_tree(
+    data: bytes | str,
+    source: object,
+    kind: str = "tree file",
+    allowed: str = "files that ClusterTree.save, ClusterTree.to_json or 'reliac cluster --out' wrote",
+    next_step: str = "make the tree again and save it",
+) -> Stored:
     """Read what :func:`to_bytes` or :func:`to_json` wrote; whatever is wrong with it becomes one kind of ValueError.
 
-    ``source`` is what messages call it. Damaged bytes make json and NumPy raise errors of many kinds, and arrays that
-    are no tree break an invariant, so all of it is caught. What does not fit into memory is a MemoryError.
+    ``source`` is what messages call it; ``kind``, ``allowed`` and ``next_step`` are their other words. Damaged bytes
+    make json and NumPy raise errors of many kinds, and arrays that are no tree break an invariant, so all of it is
+    caught. What does not fit into memory is a MemoryError.
     """
     where = os.fspath(source) if isinstance(source, os.PathLike) else source
     try:
@@ -123,13 +130,7 @@ def read_tree(data: bytes | str, source: object) -> Stored:
         raise
     except Exception as error:
         why = str(error) if isinstance(error, Unusable) else f"it cannot be read as one ({error!r:.200})"
-        raise ValueError(
-            explain(
-                f"{where} is not a usable tree file: {why}",
-                "files that ClusterTree.save, ClusterTree.to_json or 'reliac cluster --out' wrote",
-                "make the tree again and save it",
-            )
-        ) from None
+        raise ValueError(explain(f"{where} is not a usable {kind}: {why}", allowed, next_step)) from None
 
 
 def _read_archive(data: bytes, where: object) -> tuple[dict[str, Any], dict[str, Any]]:

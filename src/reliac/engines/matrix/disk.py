@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...input.metrics import comes_in_blocks, metric_name
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
+from ...machine import free_addresses
 from .engine import BLOCK, MatrixEngine, memory_of_rows
 
 
@@ -35,6 +36,10 @@ class DiskEngine(MatrixEngine):
         if size > free:
             return (
                 f"it needs {size / 2**30:.1f} GiB of disk in {tempfile.gettempdir()}, {free / 2**30:.1f} GiB are free"
+            )
+        if size > (free := free_addresses()):
+            return (
+                f"it maps files of {size / 2**30:.1f} GiB, and this process may map {free / 2**30:.1f} GiB (ulimit -v)"
             )
         return MatrixEngine.refuses(problem)
 
