@@ -38,11 +38,11 @@ def linkage_of_array(y: Any, criterion: Criterion, metric: object) -> NDArray[np
         return None
     if y.ndim == 1:
         n, columns = count_objects(len(y)) or 0, 0
-    elif y.ndim == 2 and y.size and metric == "euclidean":
+    elif y.ndim == 2 and y.size and isinstance(metric, str) and metric == "euclidean":
         n, columns = y.shape
     else:
         return None
-    if not 2 < n <= NOT_WORTH_LOADING or (n == columns and not y[0, 0]):  # that may be a square matrix of distances
+    if not 2 < n <= NOT_WORTH_LOADING or n == columns:  # that may be a square matrix of distances
         return None
     refuse_edges(y)
     by_squares = criterion.by_squares if columns else criterion.geometric
