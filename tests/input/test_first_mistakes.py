@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.metrics import pairwise_distances
 
 import reliac
@@ -98,6 +99,15 @@ def test_odd_options_of_an_edge_table_are_refused_in_three_parts(odd):
         reliac.cluster_edges(pd.DataFrame({"a": [1], "b": [2], "c": [3.0]}), **{"columns": ("a", "b", "c"), **odd})
 
 
+@pytest.mark.parametrize(
+    "odd", [np.ma.array([1, 2], mask=[0, 1]), np.ones(2), pd.Series([1, 2])], ids=["masked", "array", "series"]
+)
+def test_linkage_refuses_an_array_as_metric_in_three_parts(odd):
+    for data in (blobs(0, n=9), csr_matrix(blobs(0, n=9))):
+        with pytest.raises(ValueError, match=r"(?s)Unknown metric.*Allowed: .*Next: "):
+            reliac.linkage(data, metric=odd)
+
+
 def test_an_edge_table_without_a_row_is_refused_in_three_parts():
     with pytest.raises(ValueError, match=r"An edge table without a row\. Allowed: .*Next: "):
         reliac.cluster_edges([])
@@ -134,8 +144,9 @@ def test_distances_that_are_symmetric_up_to_rounding_are_recognised(dtype):
     distances += np.triu(np.full_like(distances, np.finfo(dtype).eps), 1)
     assert distances.diagonal().any()
     assert (distances != distances.T).any()
-    with pytest.raises(ValueError, match=r"looks like a distance matrix.*Next: pass metric='precomputed'"):
-        reliac.cluster(distances, "average")
+    for call in (reliac.cluster, reliac.linkage):
+        with pytest.raises(ValueError, match=r"looks like a distance matrix.*Next: pass metric='precomputed'"):
+            call(distances, "average")
 
 
 def test_a_square_table_that_is_not_symmetric_holds_points():

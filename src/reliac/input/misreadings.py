@@ -73,7 +73,11 @@ def refuse_for_linkage(y: Any, metric: object) -> None:
     if hasattr(y, "linkage_matrix"):
         step = "use tree.linkage_matrix() of a tree with one root, tree.links of a forest"
         raise TypeError(explain(f"A {type(y).__name__} where data are expected", "vectors, or distances", step))
-    listed = is_sparse(y) and (metric == "precomputed" or looks_like_adjacency(y)) and not lists_all_pairs(y)
+    listed = (
+        is_sparse(y)
+        and ((isinstance(metric, str) and metric == "precomputed") or looks_like_adjacency(y))
+        and not lists_all_pairs(y)
+    )
     if is_graph(y) or getattr(y, "may_end_in_forest", False) or listed:
         what = "A sparse matrix of distances" if is_sparse(y) else "A graph"
         raise TypeError(
