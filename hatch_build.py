@@ -21,7 +21,9 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             path: Path = building["build"]()
         except (OSError, subprocess.CalledProcessError) as error:
             told = getattr(error, "stderr", None) or str(error)
-            self.app.display_warning(f"reliac is built without its C code, small inputs and given distances take longer: {told}")
+            self.app.display_warning(
+                f"reliac is built without its C code, small inputs and given distances take longer: {told}"
+            )
             return
         build_data["artifacts"].append(path.relative_to(self.root).as_posix())
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
