@@ -383,7 +383,7 @@ def test_what_cannot_fit_into_memory_is_refused_at_once(monkeypatch):
     monkeypatch.setattr("reliac.engines.choice.free_memory", lambda: 1000)
     monkeypatch.setattr("reliac.engines.choice.LITTLE", 0)
     with pytest.raises(MemoryError, match=r"20 objects needs about .* are free\.\nNext: "):
-        reliac.cluster(X, n_jobs=1)
+        reliac.cluster(X)
 
 
 def test_an_unknown_name_of_the_package_lists_the_known_ones():

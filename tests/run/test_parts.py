@@ -206,7 +206,7 @@ def test_what_does_not_fit_as_a_whole_fits_in_components(monkeypatch):
     monkeypatch.setattr("reliac.engines.choice.LITTLE", 0)
     for given, metric in ((X, "cityblock"), (X, "euclidean"), (pdist(X), "precomputed")):
         with pytest.raises(reliac.errors.DoesNotFit):
-            reliac.cluster(given, "complete", metric=metric, n_jobs=1)
+            reliac.cluster(given, "complete", metric=metric)
         tree = reliac.cluster(given, "complete", metric=metric, max_distance=3.0)
         assert apart(tree)
     with pytest.raises(reliac.errors.DoesNotFit):  # nor do components that are too large

@@ -42,6 +42,9 @@ NOT_WORTH_LOADING_FOR_LITERAL = 500
 #: Less memory than this is taken to be free, without asking the system.
 LITTLE = 2**26
 
+#: What the small engine takes for every pair of objects, at most.
+BYTES_OF_A_PAIR = 24
+
 
 #: The reason for an engine that the user named.
 ASKED = "asked for"
@@ -61,6 +64,11 @@ def get_engine(name: object) -> type[Engine]:
     module, attribute = ENGINES[name]
     engine: type[Engine] = getattr(import_module(module), attribute)
     return engine
+
+
+def may_be_done_at_once(n: int) -> bool:
+    """Tell whether objects are so few that nothing else would be chosen, in memory that is taken to be free."""
+    return 2 < n <= NOT_WORTH_LOADING and BYTES_OF_A_PAIR * n**2 <= LITTLE
 
 
 def done_at_once(n: int) -> Choice:

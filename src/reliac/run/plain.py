@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithm.criteria import Criterion, get_criterion
-from ..engines.choice import NOT_WORTH_LOADING, done_at_once
+from ..engines.choice import done_at_once, may_be_done_at_once
 from ..engines.small.at_once import meaning_of
 from ..input.condensed import count_objects
 from ..input.distances import note_if_not_euclidean
@@ -57,7 +57,7 @@ def plain_array(y: Any, given: bool) -> Plain | None:
         n, columns = y.shape
     else:
         return None
-    if not 2 < n <= NOT_WORTH_LOADING or n == columns:  # that may be a square matrix of distances
+    if not may_be_done_at_once(n) or n == columns:  # that may be a square matrix of distances
         return None
     refuse_edges(y)
     return Plain(y, n, columns)
