@@ -17,6 +17,7 @@ from ..input.metrics import EUCLIDEAN, metric_name
 from ..input.objects import Vectors
 from ..input.problem import Problem
 from ..machine import free_memory
+from .small.at_once import BYTES_OF_A_PAIR
 
 #: name -> where the class lives; imported only when chosen. ``auto`` tries them from the last to the first.
 ENGINES: dict[str, tuple[str, str]] = {
@@ -41,9 +42,6 @@ NOT_WORTH_LOADING_FOR_LITERAL = 500
 
 #: Less memory than this is taken to be free, without asking the system.
 LITTLE = 2**26
-
-#: What the small engine takes for every pair of objects, at most.
-BYTES_OF_A_PAIR = 24
 
 
 #: The reason for an engine that the user named.

@@ -11,6 +11,9 @@ from ...algorithm.links import Links
 from ...input.problem import Problem
 from ...native.library import address, library
 
+#: What a run takes for every pair of objects, at most: the table, and while it is made or contracted two more.
+BYTES_OF_A_PAIR = 24
+
 #: More objects than this are left to code that tells how far it is, and stops on Ctrl-C.
 MOST_OBJECTS = 5000
 

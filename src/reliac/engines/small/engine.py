@@ -16,7 +16,7 @@ from ...input.condensed import to_square
 from ...input.metrics import Squares, squares_of, squares_side_by_side
 from ...input.objects import rows_of
 from ...input.problem import Problem
-from .at_once import can_do, levels_of_edges, levels_of_table
+from .at_once import BYTES_OF_A_PAIR, can_do, levels_of_edges, levels_of_table
 from .edges import EdgeSteps, Forest, edges_side_by_side, spanning_edges, take_all, take_one_by_one
 from .levels import all_at_once
 from .one_by_one import one_by_one
@@ -55,7 +55,7 @@ class SmallEngine:
     @staticmethod
     def memory(problem: Problem) -> int:
         """The table, and while it is made or contracted two more."""
-        return 24 * problem.n_objects**2
+        return BYTES_OF_A_PAIR * problem.n_objects**2
 
     def join(self, groups: Groups) -> None:
         """Make every group one cluster, to catch up with levels that were made before."""
