@@ -1,11 +1,14 @@
-/* Levels that join many clusters of a large table: the whole table is folded at every level.
+/* All levels of a large table of given distances, while many clusters are left.
 
-   Stored numbers are kept once for every pair of clusters, condensed. A level reads the rows of both parts of a new
-   cluster, joins them, joins the columns of all pairs in them, and writes one row: the table shrinks where it lies. On
-   the way everyone's nearest is found. So a level costs one pass over a table that is smaller every time, and nothing
-   else is kept. Where a level joins few clusters that is too much: others go on from there.
+   One search of the whole table makes a short list for every cluster: the nearest, and a radius that all others are
+   beyond (shortlists.h). Levels follow from the lists alone, with a few numbers of the table here and there. Lists wear
+   out: where one no longer tells who is nearest that cluster is searched again, in the rows of the table that it has.
+   When that has become too much work the table is *folded*: written anew, much smaller, with the rows and columns of
+   every cluster joined, and all clusters are searched (strips.h, tiles.h). So the table is read twice or so, and what is
+   written is a fraction of it.
 
-   Threads take strips of rows in order. All of them run reliac_folding_work from its beginning to its end.
+   Threads take pieces of work in order. All of them run reliac_folding_work from its beginning to its end. What they find
+   does not depend on their number.
 */
 
 #ifdef __linux__
@@ -15,29 +18,14 @@
 
 #include "strips.h"
 
-#define SMALL 2500    /* a table of so many clusters is written to another place: threads need not wait for each other */
+#define CHUNK 64 /* clusters that a thread takes at a time */
 
-/* --- from level to level --- */
+/* How many rows may be searched before the table is folded instead: one in so many. A row of a square matrix is read as it
+   lies; of a condensed one a half is read number by number, which takes longer. */
+#define SQUARE_SHARE 4
+#define CONDENSED_SHARE 16
 
-/* Enter what all threads have found into one. */
-static void merge_nearest(Folding *f, double times)
-{
-    Nearest *all = &f->nearest;
-    for (int t = 0; t < f->threads; t++) {
-        const Nearest *one = &f->hands[t].nearest;
-        for (int64_t c = 0; c < f->m; c++) {
-            if (one->best[c] > all->best[c]) continue;
-            if (one->best[c] < all->best[c]) {
-                all->best[c] = one->best[c];
-                all->near[c] = one->near[c];
-                all->tied[c] = one->tied[c];
-            } else if (one->tied[c] || one->near[c] != all->near[c]) {
-                all->tied[c] = 1;
-            }
-        }
-    }
-    for (int64_t c = 0; c < f->m; c++) all->best[c] *= times;
-}
+/* --- a level --- */
 
 typedef struct {
     double distance;
@@ -54,26 +42,24 @@ static int by_distance(const void *one, const void *other)
 /* Find the reliable links; tell why there is no further level, or no such one. */
 static int64_t reliable_pairs(Folding *f, Link *links)
 {
-    const Nearest *nearest = &f->nearest;
     int64_t pairs = 0;
     if (f->m <= f->n_clusters || (double)seen(&f->level) >= f->max_level) f->end = FINISHED;
-    for (int64_t p = 0; p < f->m && f->end == GOING; p++) {
-        int64_t q = nearest->near[p];
-        if (nearest->tied[p]) f->end = MET_TIES;
-        if (q > p && nearest->near[q] == p && nearest->best[p] <= f->longest)
-            links[pairs++] = (Link){nearest->best[p], p, q};
+    for (int64_t a = 0; a < f->m && f->end == GOING; a++) {
+        int64_t p = f->alive[a], q = f->near[p];
+        if (f->tied[p]) f->end = MET_TIES;
+        if (q > p && f->near[q] == p && f->best[p] <= f->longest) links[pairs++] = (Link){f->best[p], p, q};
     }
     if (f->end != GOING) return 0;
     if (pairs == 0)
         f->end = FINISHED;
-    else if (f->m <= f->few || pairs * f->thin < f->m || f->m - pairs < f->n_clusters)
+    else if (f->m <= f->few || f->m - pairs < f->n_clusters)
         f->end = THIN;
     return f->end == GOING ? pairs : 0;
 }
 
 static void note_links(Folding *f, Link *links, int64_t pairs)
 {
-    int64_t count = seen(&f->count), level = seen(&f->level) + 1;
+    int64_t count = seen(&f->count_of_links), level = seen(&f->level) + 1;
     qsort(links, (size_t)pairs, sizeof(Link), by_distance);
     for (int64_t k = 0; k < pairs; k++) {
         f->links[count + k] = level;
@@ -82,68 +68,94 @@ static void note_links(Folding *f, Link *links, int64_t pairs)
         f->distance[count + k] = links[k].distance;
     }
     set(&f->level, level);
-    set(&f->count, count + pairs);
+    set(&f->count_of_links, count + pairs);
 }
 
-/* Where the nearest of a cluster that stays alone has come to, and how far that is now. */
-static double distance_of_nearest(const Folding *f, int64_t c, int64_t near, double weight, double spread)
+/* Put the rows of q among those of p, in order, and say whose they are. */
+static void join_members(Folding *f, int64_t p, int64_t q)
 {
-    int64_t p = f->head[near], q = f->second[near];
-    double stored = joined(&f->criterion, number_of(f, c, p), number_of(f, c, q));
-    if (!f->criterion.sums) return stored;
-    return distance_from_sums(&f->criterion, stored, f->spread[c], f->weight[c], spread, weight);
+    int32_t one = f->next[p], other = (int32_t)q, at = (int32_t)p;
+    for (int64_t i = q; i != NONE; i = f->next[i]) f->owner[i] = (int32_t)p;
+    while (one != NONE || other != NONE) {
+        int32_t *first = other == NONE || (one != NONE && one < other) ? &one : &other;
+        f->next[at] = *first;
+        at = *first;
+        *first = f->next[at];
+    }
+    f->last[p] = at;
+    f->size[p] += f->size[q];
+    if (f->criterion.factor == 1.0) return;
+    for (int64_t i = p; i != NONE; i = f->next[i]) f->share[i] *= f->criterion.factor;
 }
 
-/* Say which rows a new row is made of, and what is known of its cluster; rows keep their order. */
-static void plan_rows(Folding *f, double *weight, double *spread)
+/* Join two clusters; what is known of the parts is kept until the list of the new cluster is made. */
+static void join_pair(Folding *f, Link link, double stored)
 {
-    Nearest *nearest = &f->nearest;
     const Criterion *criterion = &f->criterion;
-    int64_t a = 0;
-    f->n_pairs = f->n_runs = 0;
-    for (int64_t p = 0; p < f->m; p++) {
-        int64_t q = nearest->near[p];
-        int pair = nearest->near[q] == p && nearest->best[p] <= f->longest;
-        if (pair && q < p) {
-            f->place[p] = f->place[q];
-            continue;
-        }
-        f->place[p] = a;
-        if (a == 0 || p != f->head[a - 1] + 1) f->runs[f->n_runs++] = (Run){p, a};
-        f->run_of[a] = (int32_t)(f->n_runs - 1); /* its own run; below that of the row after it */
-        f->head[a] = (int32_t)p;
-        f->second[a] = pair ? (int32_t)q : NONE;
-        f->pairs_before[a] = (int32_t)f->n_pairs;
-        f->name[a] = f->name[p];
-        weight[a] = f->weight[p];
-        spread[a] = f->spread[p];
-        if (pair) {
-            double stored = number_of(f, p, q);
-            f->pair[f->n_pairs++] = (int32_t)a;
-            weight[a] = criterion->joint > 0.0 ? criterion->joint : f->weight[p] + f->weight[q];
-            spread[a] = joined(criterion, joined(criterion, f->spread[p], stored), joined(criterion, stored, f->spread[q]));
-        }
-        a++;
+    int64_t p = link.p, q = link.q;
+    f->spread[p] = joined(criterion, joined(criterion, f->spread[p], stored), joined(criterion, stored, f->spread[q]));
+    f->first_weight[p] = f->weight[p];
+    f->weight[p] = criterion->joint > 0.0 ? criterion->joint : f->weight[p] + f->weight[q];
+    f->second[p] = (int32_t)q;
+    f->joined_at[p] = link.distance;
+    join_members(f, p, q);
+    f->born[p] = (int32_t)seen(&f->level);
+}
+
+/* Make the next level from what is known of everyone's nearest, or find out that there is none. One thread does this while
+   the others wait. */
+static void take_level(Folding *f)
+{
+    Link *links = (Link *)f->hands[0].late;
+    int64_t pairs, left = 0;
+    if (seen(&f->stopped)) f->end = THIN;
+    pairs = f->end == GOING ? reliable_pairs(f, links) : 0;
+    if (f->end != GOING) return;
+    note_links(f, links, pairs);
+    for (int64_t k = 0; k < pairs; k++) {
+        double stored = f->criterion.sums ? stored_pair(f, &f->hands[0], links[k].p, links[k].q) : 0.0;
+        join_pair(f, links[k], stored);
     }
-    f->pairs_before[a] = (int32_t)f->n_pairs;
-    f->runs[f->n_runs] = (Run){f->m, a};
-    for (int64_t b = 0; b < a; b++) { /* rows are read from the column after their own */
-        f->run_of[b] = b + 1 < a ? f->run_of[b + 1] : (int32_t)f->n_runs;
-    }
-    for (int64_t b = 0; b < a; b++) {
-        int64_t p = f->head[b], near = f->place[nearest->near[p]];
-        if (f->second[b] != NONE) {
-            nearest->best[b] = INFINITY;
-            near = NONE;
-        } else {
-            double best = nearest->best[p];
-            if (f->second[near] != NONE) best = distance_of_nearest(f, p, near, weight[near], spread[near]);
-            nearest->best[b] = best;
+    for (int64_t a = 0; a < f->m; a++)
+        if (f->owner[f->alive[a]] == f->alive[a]) f->alive[left++] = f->alive[a];
+    f->m = left;
+}
+
+/* Bring the lists of new clusters, and of those whose nearest was joined, up to date. */
+static void refresh_all(Folding *f, Hand *hand)
+{
+    int32_t level = (int32_t)seen(&f->level);
+    int64_t chunk;
+    while ((chunk = take(&f->taken_next)) * CHUNK < f->m) {
+        int64_t last = (chunk + 1) * CHUNK < f->m ? (chunk + 1) * CHUNK : f->m;
+        for (int64_t a = chunk * CHUNK; a < last; a++) {
+            int64_t p = f->alive[a], near = f->near[p];
+            if (f->born[p] == level)
+                join_lists(f, hand, p);
+            else if (f->owner[near] == near && f->born[near] != level)
+                continue;
+            refresh(f, hand, p);
         }
-        nearest->near[b] = (int32_t)near;
-        nearest->tied[b] = 0;
     }
 }
+
+/* Tell what is to be done before the next level can be made. */
+static void look_ahead(Folding *f)
+{
+    int64_t rows = 0, share = !f->own && f->across ? SQUARE_SHARE : CONDENSED_SHARE;
+    f->queued = 0;
+    for (int64_t a = 0; a < f->m; a++) {
+        int64_t p = f->alive[a];
+        if (!f->unsure[p]) continue;
+        f->queue[f->queued++] = (int32_t)p;
+        rows += f->size[p];
+    }
+    f->todo = f->queued == 0 ? NOTHING : (f->searched + rows) * share <= f->rows ? SEARCH : FOLD;
+    if (f->todo == SEARCH) f->searched += rows;
+    if (f->todo == FOLD && f->m * f->thin > f->rows * (f->thin - 1)) f->end = THIN;
+}
+
+/* --- folding --- */
 
 /* Memory for a table that will be written from its beginning to its end; in large pages, if the system has any. */
 static double *room_for_table(int64_t clusters)
@@ -160,38 +172,54 @@ static double *room_for_table(int64_t clusters)
 #endif
 }
 
-/* Take up what the last level has found, and plan the next one; ``times``: what a number that was found is to be
-   multiplied by to be a distance. One thread does this while the others wait. */
-static void plan_level(Folding *f, double times)
+/* Say which rows become which; the first table is written to a place of its own, later ones shrink where they lie. */
+static void plan_fold(Folding *f)
 {
-    double *weight = f->hands[0].row, *spread = f->hands[0].folded;
-    Link *links = (Link *)f->hands[0].late;
-    int64_t pairs;
-    merge_nearest(f, times);
-    if (seen(&f->stopped)) f->end = THIN;
-    pairs = f->end == GOING ? reliable_pairs(f, links) : 0;
-    if (f->end != GOING) return;
-    f->folds = f->m - pairs;
-    if (!f->own || f->folds <= SMALL) { /* else the table shrinks where it lies */
-        if (!(f->spare = room_for_table(f->folds))) {
-            f->spare = f->own;
-            f->end = WITHOUT_MEMORY;
-            return;
-        }
+    f->spare = f->own ? f->own : room_for_table(f->m);
+    if (!f->spare) {
+        f->end = WITHOUT_MEMORY;
+        return;
     }
-    note_links(f, links, pairs);
-    plan_rows(f, weight, spread);
-    memcpy(f->weight, weight, (size_t)f->folds * sizeof(double));
-    memcpy(f->spread, spread, (size_t)f->folds * sizeof(double));
+    for (int64_t a = 0; a < f->m; a++) f->place[f->alive[a]] = (int32_t)a;
+    for (int64_t i = 0; i < f->rows; i++) f->place[i] = f->place[f->owner[i]]; /* owners come first */
 }
 
-/* Begin a search with what is known. */
-static void begin_search(const Folding *f, Hand *hand, int64_t clusters)
+/* From now on every cluster is one row. */
+static void take_folded(Folding *f)
 {
-    memcpy(hand->nearest.best, f->nearest.best, (size_t)clusters * sizeof(double));
-    memcpy(hand->nearest.near, f->nearest.near, (size_t)clusters * sizeof(int32_t));
-    memcpy(hand->nearest.tied, f->nearest.tied, (size_t)clusters);
+    for (int64_t a = 0; a < f->m; a++) {
+        int64_t p = f->alive[a];
+        f->weight[a] = f->weight[p];
+        f->spread[a] = f->spread[p];
+        f->name[a] = f->name[p];
+        f->alive[a] = f->owner[a] = f->last[a] = (int32_t)a;
+        f->next[a] = NONE;
+        f->size[a] = 1;
+        f->share[a] = 1.0;
+        f->born[a] = 0;
+    }
+    f->own = f->spare;
+    f->rows = f->m;
 }
+
+/* Write the table anew, one row for every cluster. */
+static void fold(Folding *f, Hand *hand, int first)
+{
+    int64_t strip;
+    meet(f);
+    if (first) plan_fold(f);
+    meet(f);
+    if (f->end == WITHOUT_MEMORY) return;
+    while ((strip = take(&f->taken_next)) * STRIP < f->m) fold_strip(f, hand, strip);
+    meet(f);
+    if (first) {
+        take_folded(f);
+        begin_search(f);
+    }
+    meet(f);
+}
+
+/* --- threads --- */
 
 /* The largest number of threads that may take part. */
 EXPORTED int64_t reliac_most_threads(void) { return MOST_THREADS; }
@@ -203,6 +231,7 @@ EXPORTED int64_t reliac_folding_start(Folding *f, int64_t threads)
 {
     if (seen(&f->started)) return 0;
     if (threads < f->threads) f->threads = (int)threads;
+    if (f->threads > 0) begin_search(f);
     set(&f->started, 1);
     return threads;
 }
@@ -211,33 +240,30 @@ EXPORTED int64_t reliac_folding_start(Folding *f, int64_t threads)
 EXPORTED int64_t reliac_folding_work(Folding *f, int64_t thread)
 {
     Hand *hand;
-    double times = f->criterion.by_size ? 0.5 : 1.0;
+    int first = thread == 0;
     int64_t k;
     wait_until(&f->started, 1);
     if (thread >= f->threads) return f->end;
     hand = &f->hands[thread];
-    begin_search(f, hand, f->m);
-    while ((k = take(&f->next)) * STRIP < f->m) search_strip(f, hand, k * STRIP);
-    for (;; times = 1.0) {
+    search_all(f, hand);
+    for (;;) {
         meet(f);
-        if (thread == 0) plan_level(f, times);
+        if (first) take_level(f);
         meet(f);
         if (f->end != GOING) break;
-        begin_search(f, hand, f->folds);
-        while ((k = take(&f->next)) * STRIP < f->folds) fold_strip(f, hand, k);
+        refresh_all(f, hand);
         meet(f);
-        if (thread == 0) {
-            if (f->own != f->spare) free(f->own);
-            f->own = f->spare;
-            f->m = f->folds;
-        }
+        if (first) look_ahead(f);
         meet(f);
-        while ((k = take(&f->next)) < f->n_pairs) {
-            int64_t a = f->pair[k];
-            const double *row = f->own + place_less(f->m, a);
-            search_row(&f->criterion, &hand->nearest, a, a + 1, f->m, row, f->weight, f->spread);
-        }
+        if (f->end != GOING) break;
+        if (f->todo == SEARCH)
+            while ((k = take(&f->taken_next)) < f->queued) search_cluster(f, hand, f->queue[k]);
+        if (f->todo != FOLD) continue;
+        fold(f, hand, first);
+        if (f->end != GOING) break;
+        search_all(f, hand);
     }
+    if ((f->end == THIN || f->end == MET_TIES) && f->m < f->rows && !seen(&f->stopped)) fold(f, hand, first);
     return f->end;
 }
 
@@ -256,13 +282,6 @@ static void *room(Folding *f, int64_t count, size_t size)
     return found + 1;
 }
 
-static void make_nearest(Folding *f, Nearest *nearest)
-{
-    nearest->best = room(f, f->n, sizeof(double));
-    nearest->near = room(f, f->n, sizeof(int32_t));
-    nearest->tied = room(f, f->n, 1);
-}
-
 EXPORTED int64_t reliac_folding_end(Folding *f)
 {
     if (!f) return 0;
@@ -276,44 +295,68 @@ EXPORTED int64_t reliac_folding_end(Folding *f)
     return 0;
 }
 
-/* Prepare the levels of n objects that weigh 1 each. ``given``: distances, ``single`` if float32, ``across`` the numbers of
-   a row if the matrix is square and 0 if condensed, ``squared`` if their squares count. The work ends when ``few`` clusters
-   are left, or a level joins fewer pairs than one in ``thin`` clusters. ``links`` (3, n) and ``distance``
-   (n,) get what is found. Returns NULL if there is no memory. */
-EXPORTED Folding *reliac_folding_begin(int64_t n, const void *given, int32_t single, int32_t squared, int64_t across,
-                                       int32_t sums, int32_t offset, int32_t by_size, double factor, double joint,
-                                       int64_t n_clusters, double max_level, double longest, int64_t few,
-                                       int64_t thin, int64_t threads, int64_t *links, double *distance)
+static void make_room(Folding *f)
 {
-    Folding *f = calloc(1, sizeof(Folding));
-    int64_t most = n / 2 + 1;
-    if (!f) return NULL;
-    *f = (Folding){.criterion = {sums, offset, by_size, factor, joint}, .n = n, .m = n, .given = given, .single = single,
-                   .squared = squared, .across = across, .n_clusters = n_clusters, .max_level = max_level,
-                   .longest = longest, .few = few, .thin = thin, .links = links, .distance = distance};
-    f->threads = threads < MOST_THREADS ? (int)threads : MOST_THREADS;
+    int64_t n = f->n, blocks = 4 * f->threads + n / LARGEST_BLOCK + 1, listed = 2 * (f->length + 1);
     f->hands = room(f, f->threads, sizeof(Hand));
+    f->owner = room(f, n, sizeof(int32_t));
+    f->next = room(f, n, sizeof(int32_t));
+    f->share = room(f, n, sizeof(double));
+    f->place = room(f, n, sizeof(int32_t));
+    f->alive = room(f, n, sizeof(int64_t));
     f->weight = room(f, n, sizeof(double));
     f->spread = room(f, n, sizeof(double));
     f->name = room(f, n, sizeof(int64_t));
-    f->place = room(f, n, sizeof(int64_t));
-    f->head = room(f, n, sizeof(int32_t));
+    f->size = room(f, n, sizeof(int32_t));
+    f->last = room(f, n, sizeof(int32_t));
+    f->born = room(f, n, sizeof(int32_t));
     f->second = room(f, n, sizeof(int32_t));
-    f->pairs_before = room(f, n + 1, sizeof(int32_t));
-    f->pair = room(f, most, sizeof(int32_t));
-    f->runs = room(f, most + 1, sizeof(Run));
-    f->run_of = room(f, n, sizeof(int32_t));
-    make_nearest(f, &f->nearest);
-    if (f->end == GOING) {
-        for (int t = 0; t < f->threads; t++) {
-            Hand *hand = &f->hands[t];
-            make_nearest(f, &hand->nearest);
-            hand->row = room(f, n, sizeof(double));
-            hand->folded = room(f, n, sizeof(double));
-            hand->late = room(f, STRIP * most, sizeof(double));
-            hand->open = room(f, most, sizeof(int32_t));
-        }
+    f->joined_at = room(f, n, sizeof(double));
+    f->first_weight = room(f, n, sizeof(double));
+    f->lists = room(f, n * listed, sizeof(Entry));
+    f->count = room(f, n, sizeof(int32_t));
+    f->radius = room(f, n, sizeof(double));
+    f->limit = room(f, n, sizeof(double));
+    f->best = room(f, n, sizeof(double));
+    f->near = room(f, n, sizeof(int32_t));
+    f->tied = room(f, n, 1);
+    f->unsure = room(f, n, 1);
+    f->queue = room(f, n, sizeof(int32_t));
+    f->busy = room(f, blocks, 1);
+    f->taken = room(f, blocks * blocks, 1);
+    for (int t = 0; t < f->threads && f->end == GOING; t++) {
+        Hand *hand = &f->hands[t];
+        hand->row = room(f, n, sizeof(double));
+        hand->other = room(f, n + listed, sizeof(double));
+        hand->sums = room(f, n + 2 * listed, sizeof(double));
+        hand->late = room(f, STRIP * (n / 2 + 1), sizeof(double));
+        hand->open = room(f, n, sizeof(int32_t));
+        hand->mark = room(f, n, sizeof(int32_t));
+        hand->reads = 0;
+        if (f->end == GOING) memset(hand->mark, NONE, (size_t)n * sizeof(int32_t));
     }
+}
+
+/* Prepare the levels of n objects that weigh 1 each. ``given``: distances, ``single`` if float32, ``across`` the numbers of
+   a row if the matrix is square and 0 if condensed, ``squared`` if their squares count; none is above ``largest``. Lists
+   are cut to ``length`` entries. The work ends when ``few`` clusters are left, or a table is to be folded that has lost
+   fewer than one in ``thin`` clusters. ``links`` (3, n) and ``distance`` (n,) get what is found. Returns NULL if there is
+   no memory. */
+EXPORTED Folding *reliac_folding_begin(int64_t n, const void *given, int32_t single, int32_t squared, int64_t across,
+                                       int32_t sums, int32_t offset, int32_t by_size, double factor, double joint,
+                                       int64_t n_clusters, double max_level, double longest, double largest,
+                                       int64_t length, int64_t few, int64_t thin, int64_t threads, int64_t *links,
+                                       double *distance)
+{
+    Folding *f = calloc(1, sizeof(Folding));
+    if (!f) return NULL;
+    *f = (Folding){.criterion = {sums, offset, by_size, factor, joint}, .n = n, .rows = n, .m = n, .given = given,
+                   .single = single, .squared = squared, .across = across, .n_clusters = n_clusters,
+                   .max_level = max_level, .longest = longest, .length = length, .few = few, .thin = thin,
+                   .links = links, .distance = distance};
+    f->threads = threads < MOST_THREADS ? (int)threads : MOST_THREADS;
+    f->slack = 8.0 * (double)n * DBL_EPSILON * (offset ? largest * largest : 1.0);
+    make_room(f);
     if (f->end != GOING) {
         reliac_folding_end(f);
         return NULL;
@@ -321,16 +364,20 @@ EXPORTED Folding *reliac_folding_begin(int64_t n, const void *given, int32_t sin
     for (int64_t x = 0; x < n; x++) {
         f->weight[x] = 1.0;
         f->spread[x] = 0.0;
-        f->name[x] = x;
-        f->nearest.best[x] = INFINITY;
-        f->nearest.near[x] = NONE;
-        f->nearest.tied[x] = 0;
+        f->name[x] = f->alive[x] = x;
+        f->owner[x] = f->last[x] = (int32_t)x;
+        f->next[x] = NONE;
+        f->size[x] = 1;
+        f->share[x] = 1.0;
+        f->born[x] = 0;
+        f->near[x] = (int32_t)x;
+        f->tied[x] = 0;
     }
     return f;
 }
 
 /* The number of links so far. */
-EXPORTED int64_t reliac_folding_count(Folding *f) { return seen(&f->count); }
+EXPORTED int64_t reliac_folding_count(Folding *f) { return seen(&f->count_of_links); }
 
 /* Let the work end after this level. */
 EXPORTED int64_t reliac_folding_stop(Folding *f)

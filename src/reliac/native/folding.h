@@ -1,5 +1,5 @@
-/* A large table of clusters that is folded level by level: what threads share, how they wait for each other, and who is
-   near whom. See folding.c. */
+/* Given distances of many objects: what threads share, how they wait for each other, and the numbers of a table. See
+   folding.c. */
 
 #ifndef RELIAC_FOLDING_H
 #define RELIAC_FOLDING_H
@@ -28,27 +28,25 @@ static inline void let_others_run(void) { sched_yield(); }
 #endif
 
 #define ROUNDS 2000 /* how often a thread looks whether it has waited long enough before it lets others run */
+#define NONE (-1)
 
-/* Who is nearest, as one thread has seen it. */
+/* One entry of a short list: a cluster, and its distance. ``since`` says at which level the distance was computed; it is
+   exact as long as that cluster has not been joined later. Otherwise, and with NONE, it is a lower bound. */
 typedef struct {
-    double *best;       /* (m,): the distance of the nearest */
-    int32_t *near;      /* (m,): which cluster that is */
-    unsigned char *tied; /* (m,): whether another one is as near */
-} Nearest;
+    double distance;
+    int32_t other, since;
+} Entry;
 
 /* What a thread has for itself. */
 typedef struct {
-    Nearest nearest;
-    double *row;    /* (m,): the numbers of the parts of a cluster, joined */
-    double *folded; /* (m,): these, with the columns of pairs joined too */
+    double *row;    /* (n,): the numbers of the parts of a cluster, joined */
+    double *other;  /* (n,): room for the numbers of one part */
+    double *sums;   /* (n,): these, with the columns of every cluster joined too */
     double *late;   /* numbers that belong into rows above: see fold_strip */
-    int32_t *open;  /* the pairs whose rows they belong into */
+    int32_t *open;  /* the clusters whose rows they belong into */
+    int32_t *mark;  /* (n,): room; of every cluster its place in a list that is being made, or NONE */
+    int64_t reads;  /* numbers that were read one by one */
 } Hand;
-
-/* Rows that stay side by side: the first of them, and where it comes to. */
-typedef struct {
-    int64_t from, first;
-} Run;
 
 /* What stands before memory that was allocated: where the piece before it is. As large as whatever comes after it needs. */
 typedef union Room {
@@ -59,21 +57,42 @@ typedef union Room {
 
 typedef struct {
     Criterion criterion;
-    int64_t n, m;         /* objects; clusters now */
+    int64_t n, rows, m;   /* objects; rows of the table as it lies in memory; clusters now */
     const void *given;    /* distances: of float32 or float64, condensed or square */
     int single, squared;  /* whether they are float32; whether their squares count */
     int64_t across;       /* numbers from one row to the next if the matrix is square; 0: condensed */
-    double *own, *spare;  /* stored numbers of the clusters, condensed, once something was joined */
+    double *own, *spare;  /* stored numbers of the rows, condensed, once the table was folded; the one being written */
+    /* of rows. A cluster goes by its first row. */
+    int32_t *owner, *next; /* the cluster that a row is in; the row that follows in that cluster, or NONE */
+    double *share;        /* what the numbers of a row are multiplied by in its cluster */
+    int32_t *place;       /* the row of the next table that a row becomes a part of */
+    /* of clusters */
+    int64_t *alive;       /* (m,): in order */
     double *weight, *spread;
-    int64_t *name;        /* (m,): the first object of each cluster */
-    Nearest nearest;
-    int64_t folds;        /* m after the level that is being made */
-    int32_t *head, *second; /* (folds,): the rows that a new row is made of; second: NONE for one that stays alone */
-    int32_t *pair, *pairs_before; /* (pairs,): new rows of two; (folds + 1,): how many of them come before a row */
-    Run *runs;            /* (runs + 1,): in the order of rows; the last one is the end */
-    int32_t *run_of;      /* (folds,): the run that the row after this one is in */
-    int64_t n_runs;
-    int64_t n_pairs, *place; /* (m,): where a row has come to */
+    int64_t *name;        /* the first object */
+    int32_t *size, *last; /* the number of rows; the last of them */
+    int32_t *born;        /* the level at which it was joined; 0: not since the table was folded */
+    int32_t *second;      /* of a new cluster the second of its parts */
+    double *joined_at, *first_weight; /* ... the distance of its parts, and the weight of the first */
+    /* who is near: certified lists, see shortlists.h */
+    Entry *lists;         /* (rows, 2 (length + 1)) */
+    int32_t *count;       /* entries */
+    double *radius;       /* who is not in the list is at least as far as this */
+    double *limit;        /* while all are searched: what is farther than this does not belong into the list */
+    int64_t length;       /* entries that a list is cut to */
+    double *best;         /* the distance of the nearest */
+    int32_t *near;        /* which cluster that is */
+    unsigned char *tied;  /* whether another one is as near */
+    unsigned char *unsure; /* whether the list does not tell who is nearest */
+    int32_t *queue;       /* (queued,): clusters that are unsure */
+    int64_t queued, searched; /* rows that were searched since the table was folded */
+    double slack;         /* more than rounding can change a distance by: see widened */
+    /* tiles of a search of all: see tiles.h */
+    int64_t block, blocks; /* rows of a block, and their number */
+    unsigned char *busy, *taken; /* (blocks,), (blocks^2,) */
+    int64_t untaken;      /* tiles before this one are taken */
+    Shared lock;
+    /* stops, results */
     int64_t n_clusters, few, thin;
     double max_level, longest;
     int64_t *links;       /* (3, n): level, and the two clusters by their first objects */
@@ -81,17 +100,20 @@ typedef struct {
     int threads;
     Hand *hands;
     Room *rooms;          /* all that was allocated, but for the table */
-    int end;              /* why the work has ended: below */
-    Shared count, level;  /* links so far; the level they are of */
-    Shared next, done;    /* strips that were taken; that are written, none before them missing */
+    int end, todo;        /* why the work has ended, and what comes next: below */
+    Shared count_of_links, level; /* links so far; the level they are of */
+    Shared taken_next, done; /* pieces of work that were taken; that are done, none before them missing */
     Shared waiting, turn; /* threads that wait for the others; how often all have met */
     Shared started;       /* whether it is known how many threads there are */
     Shared stopped;       /* whether somebody wants no more levels */
 } Folding;
 
-/* Why the work ends: not yet; nothing is left to do; too few links in a level, or too few clusters, for whole tables; the
-   nearest of a cluster are tied; there is no memory. */
+/* Why the work ends: not yet; nothing is left to do; few clusters are left, or joined in so many levels that others do
+   better; the nearest of a cluster are tied; there is no memory. */
 enum { GOING, FINISHED, THIN, MET_TIES, WITHOUT_MEMORY };
+
+/* What is to be done before a level: nothing; search clusters whose lists do not tell; fold the table. */
+enum { NOTHING, SEARCH, FOLD };
 
 /* --- waiting --- */
 
@@ -109,78 +131,87 @@ static void meet(Folding *f)
         wait_until(&f->turn, turn + 1);
     } else {
         set(&f->waiting, 0);
-        set(&f->next, 0);
+        set(&f->taken_next, 0);
         set(&f->done, 0);
         set(&f->turn, turn + 1);
     }
 }
 
-/* --- who is near whom --- */
+/* --- numbers of the table as it is --- */
 
-#define SOME 32     /* numbers that are compared at once */
-#define SLACK 1e-14 /* more than a bound can be off by rounding */
-
-static inline double larger(double one, double other) { return one > other ? one : other; }
-
-/* From column c on, the first of SOME columns of which one may be as near to the cluster of the row as its nearest, or as
-   that column's own nearest. Nothing is divided: a distance is compared as soon as its numerator is. */
-FOR_ALL_PROCESSORS static int64_t next_near(const Criterion *criterion, int64_t c, int64_t m, const double *restrict row,
-                                            double near, double weight, double spread, const double *restrict weights,
-                                            const double *restrict spreads, const double *restrict best)
+/* Where the number of row i and column j > i is, less j. */
+static inline int64_t place_of(const Folding *f, int64_t i)
 {
-    double wider = weight * (1.0 + SLACK);
-    for (; c + SOME <= m; c += SOME) {
-        int64_t hits = 0;
-        const double *r = row + c, *w = weights + c, *s = spreads + c, *b = best + c;
-        if (!criterion->sums) {
-            for (int k = 0; k < SOME; k++) hits += r[k] <= larger(b[k], near);
-        } else if (!criterion->offset) {
-            for (int k = 0; k < SOME; k++) hits += r[k] <= wider * (w[k] * larger(b[k], near));
-        } else if (criterion->by_size) {
-            for (int k = 0; k < SOME; k++) {
-                double twice = 2.0 * weight * w[k];
-                double numerator = twice * r[k] - (w[k] * w[k] * spread + weight * weight * s[k]);
-                hits += numerator <= larger(b[k], near) * (twice * ((weight + w[k]) * (1.0 + SLACK)));
-            }
-        } else {
-            for (int k = 0; k < SOME; k++) {
-                double twice = 2.0 * weight * w[k];
-                double numerator = twice * r[k] - (w[k] * w[k] * spread + weight * weight * s[k]);
-                hits += numerator <= larger(b[k], near) * (twice * (wider * w[k]));
-            }
-        }
-        if (hits) return c;
-    }
-    return c;
+    if (!f->own && f->across) return i * f->across;
+    return place_less(f->rows, i);
 }
 
-/* One more cluster, at this distance. */
-static inline void note(Nearest *nearest, int64_t of, int64_t other, double distance)
+static void squares(int64_t first, int64_t stop, double *out)
 {
-    if (distance < nearest->best[of]) {
-        nearest->best[of] = distance;
-        nearest->near[of] = (int32_t)other;
-        nearest->tied[of] = 0;
-    } else if (distance == nearest->best[of] && nearest->near[of] != other) {
-        nearest->tied[of] = 1;
-    }
+    for (int64_t j = first; j < stop; j++) out[j] *= out[j];
 }
 
-/* Look at the numbers of cluster a and all clusters from ``first`` to ``stop``, and note who is near whom. */
-static void search_row(const Criterion *criterion, Nearest *nearest, int64_t a, int64_t first, int64_t stop,
-                       const double *row, const double *weight, const double *spread)
+/* The numbers of row i, columns ``first`` to ``stop``, so that number j is at place j: where they lie, or in ``out``. */
+static const double *numbers_of(const Folding *f, int64_t i, int64_t first, int64_t stop, double *out)
 {
-    for (int64_t c = first; c < stop;) {
-        c = next_near(criterion, c, stop, row, nearest->best[a], weight[a], spread[a], weight, spread, nearest->best);
-        for (int64_t end = c + SOME < stop ? c + SOME : stop; c < end; c++) {
-            double distance = row[c];
-            if (criterion->sums)
-                distance = distance_from_sums(criterion, row[c], spread[a], weight[a], spread[c], weight[c]);
-            if (distance > nearest->best[a] && distance > nearest->best[c]) continue;
-            note(nearest, a, c, distance);
-            note(nearest, c, a, distance);
-        }
+    int64_t at = place_of(f, i);
+    if (f->own) return f->own + at;
+    if (!f->single && !f->squared) return (const double *)f->given + at;
+    if (f->single)
+        for (int64_t j = first; j < stop; j++) out[j] = ((const float *)f->given)[at + j];
+    else
+        memcpy(out + first, (const double *)f->given + at + first, (size_t)(stop - first) * sizeof(double));
+    if (f->squared) squares(first, stop, out);
+    return out;
+}
+
+/* The number of rows i < j. */
+static inline double number_of(const Folding *f, int64_t i, int64_t j)
+{
+    int64_t at = place_of(f, i) + j;
+    double value;
+    if (f->own) return f->own[at];
+    value = f->single ? ((const float *)f->given)[at] : ((const double *)f->given)[at];
+    return f->squared ? value * value : value;
+}
+
+/* --- numbers of clusters ---
+
+   The number of clusters p and q is the sum of two halves, since every pair of rows is stored once. One half has all
+   pairs whose row in p comes first: for each row of q the sum over the rows of p that come before it, and the sum of
+   these. The other half is the same with p and q exchanged. This order of summation is the same wherever numbers are
+   joined, one pair at a time or in whole rows, so equal pairs have equal bits from either side. */
+
+static inline double added(const Criterion *criterion, double sum, double number)
+{
+    if (criterion->sums) return sum + number;
+    return sum > number ? sum : number;
+}
+
+static double half_of_pair(const Folding *f, int64_t p, int64_t q)
+{
+    const Criterion *criterion = &f->criterion;
+    double half = 0.0;
+    for (int64_t j = q; j != NONE; j = f->next[j]) {
+        double sum = 0.0;
+        for (int64_t i = p; i != NONE && i < j; i = f->next[i])
+            sum = added(criterion, sum, f->share[i] * number_of(f, i, j));
+        half = added(criterion, half, f->share[j] * sum);
     }
+    return half;
+}
+
+static double stored_pair(const Folding *f, Hand *hand, int64_t p, int64_t q)
+{
+    hand->reads += (int64_t)f->size[p] * f->size[q];
+    if (f->size[p] == 1 && f->size[q] == 1) return p < q ? number_of(f, p, q) : number_of(f, q, p);
+    return added(&f->criterion, half_of_pair(f, p, q), half_of_pair(f, q, p));
+}
+
+static inline double distance_of_stored(const Folding *f, double stored, int64_t p, int64_t q)
+{
+    if (!f->criterion.sums) return stored;
+    return distance_from_sums(&f->criterion, stored, f->spread[p], f->weight[p], f->spread[q], f->weight[q]);
 }
 
 #endif

@@ -38,7 +38,7 @@ FUNCTIONS = {
     "reliac_surely_points": (_WHOLE, _ARRAY, _WHOLE, _WHOLE, _ARRAY, _FLOAT),
     "reliac_folding_begin": (
         *(_WHOLE, _ARRAY, _FLAG, _FLAG, _WHOLE, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),
-        *(_WHOLE, _FLOAT, _FLOAT, _WHOLE, _WHOLE, _WHOLE, _ARRAY, _ARRAY),
+        *(_WHOLE, _FLOAT, _FLOAT, _FLOAT, _WHOLE, _WHOLE, _WHOLE, _WHOLE, _ARRAY, _ARRAY),
     ),
     "reliac_most_threads": (),
     "reliac_folding_start": (_ARRAY, _WHOLE),

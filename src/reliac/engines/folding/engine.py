@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch, Clusters, LeftToOthers
 from ...algorithm.links import Groups
@@ -53,17 +52,19 @@ class FoldingEngine:
             return "some links may be forbidden"
         if problem.criterion.reduction is np.minimum:
             return "it keeps no object pairs"
+        if not problem.criterion.reducible:
+            return "joins can come nearer to others than their parts were"
         return None if library() is not None else "the package was built without a C compiler"
 
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Where levels join many clusters: reducible criteria, all reliable links, no ties to speak of."""
-        return problem.criterion.reducible and _not_folded(problem) is None and not many_are_equal(_given(problem))
+        return _not_folded(problem) is None and not many_are_equal(_given(problem).matrix)
 
     @staticmethod
     def memory(problem: Problem) -> int:
         """The table after the first level, which has joined one cluster in 16 at least; rows of every thread."""
-        n, given = problem.n_objects, _given(problem)
+        n, given = problem.n_objects, _given(problem).matrix
         copied = 0 if given.flags.forc and given.flags.aligned else given.nbytes
         return int(4 * n**2 * (15 / 16) ** 2) + copied + n * (200 + 100 * n_threads(None))
 
@@ -73,12 +74,12 @@ class FoldingEngine:
 
     def levels(self, level: int) -> Iterator[Batch]:
         """Fold tables as long as that is worth it, then let others go on."""
-        problem, why_not = self.problem, _not_folded(self.problem)
+        problem, given, why_not = self.problem, _given(self.problem), _not_folded(self.problem)
         if why_not or self.n_joined:
             raise LeftToOthers(None, why_not or "clusters were joined before")
         if problem.n_objects <= problem.stop.n_clusters:
             return
-        with Folding(problem, side_by_side(_given(problem)), n_threads(self.n_jobs)) as folding:
+        with Folding(problem, side_by_side(given.matrix), given.largest, n_threads(self.n_jobs)) as folding:
             yield from folding.batches()
             if folding.end == FINISHED:
                 return
@@ -119,6 +120,6 @@ def _not_folded(problem: Problem) -> str | None:
     return "it begins with objects that weigh 1" if (problem.weights != 1.0).any() else None
 
 
-def _given(problem: Problem) -> NDArray[Any]:
+def _given(problem: Problem) -> Distances:
     assert isinstance(problem.objects, Distances)
-    return problem.objects.matrix
+    return problem.objects

@@ -19,8 +19,11 @@ from ..small.at_once import meaning_of
 #: As few clusters as this are left to others ...
 FEW = 256
 
-#: ... and levels that join fewer pairs than one in so many clusters.
+#: ... and tables that would be folded, but have lost fewer than one in so many clusters.
 THIN = 16
+
+#: Entries that the list of a cluster is cut to.
+LENGTH = 31
 
 #: Fewer objects than this are done sooner by one thread than threads are started.
 WORTH_THREADS = 1000
@@ -40,7 +43,7 @@ class Folding:
     caller leaves.
     """
 
-    def __init__(self, problem: Problem, given: NDArray[Any], threads: int) -> None:
+    def __init__(self, problem: Problem, given: NDArray[Any], largest: float, threads: int) -> None:
         self.problem, self.given = problem, given  # C code reads it
         n, stop, row = problem.n_objects, problem.stop, problem.criterion
         self.threads = min(threads, library().reliac_most_threads()) if n >= WORTH_THREADS else 1
@@ -53,7 +56,7 @@ class Folding:
         self.at: int | None = library().reliac_folding_begin(
             *(n, address(given), given.dtype == np.float32, row.geometric, n if given.ndim == 2 else 0),
             *(*meaning_of(row), stop.n_clusters, stop.max_level, problem.longest),
-            *(FEW, THIN, self.threads, address(self.links), address(self.distance)),
+            *(largest, LENGTH, FEW, THIN, self.threads, address(self.links), address(self.distance)),
         )
         if self.at is None:
             raise LeftToOthers(None, f"there was no room for a few numbers of each of {n} objects")

@@ -1,0 +1,200 @@
+/* Searching: all clusters at once, tile by tile of the table, or one cluster. See folding.c. */
+
+#ifndef RELIAC_TILES_H
+#define RELIAC_TILES_H
+
+#include "shortlists.h"
+
+#define SOME 32         /* numbers that are compared at once */
+#define ROUNDING 1e-14  /* more than a bound on one number can be off */
+#define LARGEST_BLOCK 1024 /* rows and columns of a tile */
+
+static inline double larger(double one, double other) { return one > other ? one : other; }
+
+/* From column c on, the first of SOME columns of which one may be inside the limit of the row, or inside that column's
+   own limit. Nothing is divided: a distance is compared as soon as its numerator is. */
+FOR_ALL_PROCESSORS static int64_t next_near(const Criterion *criterion, int64_t c, int64_t m, const double *restrict row,
+                                            double limit, double weight, double spread, const double *restrict weights,
+                                            const double *restrict spreads, const double *restrict limits)
+{
+    double wider = weight * (1.0 + ROUNDING);
+    for (; c + SOME <= m; c += SOME) {
+        int64_t hits = 0;
+        const double *r = row + c, *w = weights + c, *s = spreads + c, *b = limits + c;
+        if (!criterion->sums) {
+            for (int k = 0; k < SOME; k++) hits += r[k] <= larger(b[k], limit);
+        } else if (!criterion->offset) {
+            for (int k = 0; k < SOME; k++) hits += r[k] <= wider * (w[k] * larger(b[k], limit));
+        } else {
+            for (int k = 0; k < SOME; k++) {
+                double twice = 2.0 * weight * w[k];
+                double numerator = twice * r[k] - (w[k] * w[k] * spread + weight * weight * s[k]);
+                hits += numerator <= larger(b[k], limit) * (twice * ((weight + w[k]) * (1.0 + ROUNDING)));
+            }
+        }
+        if (hits) return c;
+    }
+    return c;
+}
+
+/* Look at the numbers of row i from column ``first`` to ``stop``: each belongs to the lists of both, if it is near. */
+static void search_row(Folding *f, Hand *hand, const Criterion *criterion, int64_t i, int64_t first, int64_t stop)
+{
+    const double *row = numbers_of(f, i, first, stop, hand->row);
+    for (int64_t c = first; c < stop;) {
+        c = next_near(criterion, c, stop, row, f->limit[i], f->weight[i], f->spread[i], f->weight, f->spread, f->limit);
+        for (int64_t end = c + SOME < stop ? c + SOME : stop; c < end; c++) {
+            double distance = criterion->sums ? distance_of_stored(f, row[c], i, c) : row[c];
+            if (distance <= f->limit[i]) enter(f, i, c, distance);
+            if (distance <= f->limit[c]) enter(f, c, i, distance);
+        }
+    }
+}
+
+/* --- all at once --- */
+
+/* Take a tile whose two blocks of rows nobody is at work on; those on the diagonal come first, since they tell limits for
+   all others. Returns 0 when no tile is left; tiles are numbered by diagonals. */
+static int take_tile(Folding *f, int64_t *one, int64_t *other)
+{
+    for (int left = 1; left;) {
+        while (take(&f->lock)) let_others_run();
+        left = 0;
+        for (int64_t k = f->untaken; k < f->blocks * f->blocks; k++) {
+            int64_t i = k % f->blocks, j = i + k / f->blocks;
+            if (f->taken[k] || j >= f->blocks) {
+                f->untaken += k == f->untaken;
+                continue;
+            }
+            left = 1;
+            if (f->busy[i] || f->busy[j]) continue;
+            f->busy[i] = f->busy[j] = f->taken[k] = 1;
+            set(&f->lock, 0);
+            *one = i;
+            *other = j;
+            return 1;
+        }
+        set(&f->lock, 0);
+        if (left) let_others_run();
+    }
+    return 0;
+}
+
+static void leave_tile(Folding *f, int64_t one, int64_t other)
+{
+    while (take(&f->lock)) let_others_run();
+    f->busy[one] = f->busy[other] = 0;
+    set(&f->lock, 0);
+}
+
+/* Prepare a search of all. Threads work on different blocks, and every number is seen once, whoever sees it: lists do not
+   depend on the number of threads. */
+static void begin_search(Folding *f)
+{
+    f->block = (f->rows / (4 * f->threads) + SOME) / SOME * SOME;
+    if (f->block > LARGEST_BLOCK) f->block = LARGEST_BLOCK;
+    f->blocks = (f->rows + f->block - 1) / f->block;
+    f->untaken = f->searched = 0;
+    memset(f->busy, 0, (size_t)f->blocks);
+    memset(f->taken, 0, (size_t)(f->blocks * f->blocks));
+    for (int64_t p = 0; p < f->rows; p++) {
+        f->limit[p] = INFINITY;
+        f->count[p] = 0;
+    }
+}
+
+/* Make the lists of all clusters, each of which is one row of the table. */
+static void search_all(Folding *f, Hand *hand)
+{
+    static const Criterion plain = {0, 0, 0, 1.0, 0.0};
+    /* As long as all weigh 1 and have no spread stored numbers are in the order of distances; by size these are halves. */
+    const Criterion *criterion = f->own ? &f->criterion : &plain;
+    double times = !f->own && f->criterion.by_size ? 0.5 : 1.0;
+    int64_t one, other, k;
+    while (take_tile(f, &one, &other)) {
+        int64_t last = (one + 1) * f->block, stop = (other + 1) * f->block;
+        if (last > f->rows) last = f->rows;
+        if (stop > f->rows) stop = f->rows;
+        for (int64_t i = one * f->block; i < last; i++)
+            search_row(f, hand, criterion, i, one == other ? i + 1 : other * f->block, stop);
+        leave_tile(f, one, other);
+    }
+    meet(f);
+    while ((k = take(&f->taken_next)) < f->blocks) {
+        int64_t last = (k + 1) * f->block < f->rows ? (k + 1) * f->block : f->rows;
+        for (int64_t p = k * f->block; p < last; p++) {
+            Entry *list = list_of(f, p);
+            for (int64_t e = 0; e < f->count[p]; e++) list[e].distance *= times;
+            finish_list(f, p);
+        }
+    }
+}
+
+/* --- one cluster --- */
+
+/* Join row ``from`` of the table, columns ``first`` to ``stop``, into ``sums``. */
+static void add_row(const Folding *f, int64_t first, int64_t stop, const double *from, double share, double *sums)
+{
+    if (f->criterion.sums)
+        for (int64_t j = first; j < stop; j++) sums[j] += share * from[j];
+    else
+        for (int64_t j = first; j < stop; j++) sums[j] = sums[j] > from[j] ? sums[j] : from[j];
+}
+
+/* The numbers of the rows of cluster p, joined: number j > p is at place j. Rows have nothing before their own column:
+   that belongs to the other half of a pair. */
+static const double *joined_rows(const Folding *f, Hand *hand, int64_t p)
+{
+    const double *row = numbers_of(f, p, p + 1, f->rows, hand->row);
+    if (f->next[p] == NONE) return row;
+    if (f->share[p] != 1.0)
+        for (int64_t j = p + 1; j < f->rows; j++) hand->row[j] = f->share[p] * row[j];
+    else if (row != hand->row)
+        memcpy(hand->row + p + 1, row + p + 1, (size_t)(f->rows - p - 1) * sizeof(double));
+    for (int64_t i = f->next[p]; i != NONE; i = f->next[i])
+        add_row(f, i + 1, f->rows, numbers_of(f, i, i + 1, f->rows, hand->other), f->share[i], hand->row);
+    return hand->row;
+}
+
+/* Join the columns ``first`` to ``stop`` of a row by the clusters that ``to`` names. */
+static void join_columns(const Folding *f, int64_t first, int64_t stop, const double *row, const int32_t *to, double *sums)
+{
+    if (f->criterion.sums)
+        for (int64_t j = first; j < stop; j++) sums[to[j]] += f->share[j] * row[j];
+    else
+        for (int64_t j = first; j < stop; j++) sums[to[j]] = larger(sums[to[j]], row[j]);
+}
+
+/* The numbers of column i above the diagonal, so that number j < i is at place j: where they lie, or in ``out``. */
+static const double *column_of(const Folding *f, int64_t i, double *out)
+{
+    if (!f->own && f->across) return numbers_of(f, i, 0, i, out); /* a square matrix has them in its rows, too */
+    for (int64_t j = 0; j < i; j++) out[j] = number_of(f, j, i);
+    return out;
+}
+
+/* Make the list of one cluster anew: all rows of the table that it has, from both sides. */
+static void search_cluster(Folding *f, Hand *hand, int64_t p)
+{
+    double *half = hand->sums, *other_half = hand->late, *part = hand->late + f->rows;
+    const double *row = joined_rows(f, hand, p);
+    memset(half, 0, (size_t)f->rows * sizeof(double));
+    memset(other_half, 0, (size_t)f->rows * sizeof(double));
+    join_columns(f, p + 1, f->rows, row, f->owner, half);
+    for (int64_t i = p; i != NONE; i = f->next[i]) {
+        const double *column = column_of(f, i, hand->row);
+        memset(part, 0, (size_t)f->rows * sizeof(double));
+        join_columns(f, 0, i, column, f->owner, part);
+        add_row(f, 0, f->rows, part, f->share[i], other_half);
+    }
+    f->limit[p] = INFINITY;
+    f->count[p] = 0;
+    for (int64_t a = 0; a < f->m; a++) {
+        int64_t q = f->alive[a];
+        double distance = distance_of_stored(f, added(&f->criterion, half[q], other_half[q]), p, q);
+        if (q != p && distance <= f->limit[p]) enter(f, p, q, distance);
+    }
+    finish_list(f, p);
+}
+
+#endif
