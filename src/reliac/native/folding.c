@@ -331,6 +331,7 @@ static void make_room(Folding *f)
         hand->sums = room(f, n + 2 * listed, sizeof(double));
         hand->late = room(f, STRIP * (n / 2 + 1), sizeof(double));
         hand->open = room(f, n, sizeof(int32_t));
+        hand->found = room(f, LARGEST_BLOCK + SOME, sizeof(int32_t));
         hand->mark = room(f, n, sizeof(int32_t));
         hand->reads = 0;
         if (f->end == GOING) memset(hand->mark, NONE, (size_t)n * sizeof(int32_t));

@@ -28,6 +28,7 @@ static inline void let_others_run(void) { sched_yield(); }
 #endif
 
 #define ROUNDS 2000 /* how often a thread looks whether it has waited long enough before it lets others run */
+#define LARGEST_BLOCK 1024 /* rows and columns of a tile */
 #define NONE (-1)
 
 /* One entry of a short list: a cluster, and its distance. ``since`` says at which level the distance was computed; it is
@@ -44,6 +45,7 @@ typedef struct {
     double *sums;   /* (n,): these, with the columns of every cluster joined too */
     double *late;   /* numbers that belong into rows above: see fold_strip */
     int32_t *open;  /* the clusters whose rows they belong into */
+    int32_t *found; /* (LARGEST_BLOCK,): columns of a tile that may be near */
     int32_t *mark;  /* (n,): room; of every cluster its place in a list that is being made, or NONE */
     int64_t reads;  /* numbers that were read one by one */
 } Hand;

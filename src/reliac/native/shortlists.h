@@ -11,6 +11,9 @@
 
 #include "folding.h"
 
+#define TRIES 8         /* ... to find a limit */
+#define MOST_LISTED 256 /* more entries than a list has room for */
+
 /* --- making a list of many candidates --- */
 
 static inline Entry *list_of(const Folding *f, int64_t p) { return f->lists + p * 2 * (f->length + 1); }
@@ -44,19 +47,57 @@ static void nearest_first(Entry *list, int64_t count, int64_t kept)
     }
 }
 
-/* Enter one more candidate. When there is no more room the nearest are kept, and the limit falls to the farthest of
-   them. */
+/* Find a limit that at least ``kept`` of ``count`` distances are within, and at most ``room``; INFINITY if there was none
+   after a few tries. Distances are only counted, which is much quicker than to put them in order. */
+static double limit_of_some(const double *distance, int64_t count, int64_t kept, int64_t most)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t k = 0; k < count; k++) {
+        low = distance[k] < low ? distance[k] : low;
+        high = distance[k] > high ? distance[k] : high;
+    }
+    for (int round = 0; round < TRIES; round++) {
+        double limit = low + 0.6 * (high - low);
+        int64_t within = 0;
+        for (int64_t k = 0; k < count; k++) within += distance[k] <= limit;
+        if (within >= kept && within <= most) return limit;
+        if (within < kept)
+            low = limit;
+        else
+            high = limit;
+    }
+    return INFINITY;
+}
+
+/* Make room in a full list: the nearest ``kept`` stay, and a few more. Returns a limit that all of them are within. */
+static double make_place(Entry *list, int32_t *count, int64_t kept)
+{
+    double distance[MOST_LISTED], limit;
+    int64_t full = *count, left = 0;
+    for (int64_t k = 0; k < full; k++) distance[k] = list[k].distance;
+    limit = limit_of_some(distance, full, kept, kept + kept / 4);
+    if (limit == INFINITY) { /* many are as near as each other */
+        nearest_first(list, full, kept);
+        limit = list[0].distance;
+        for (int64_t k = 1; k < kept; k++) limit = list[k].distance > limit ? list[k].distance : limit;
+        *count = (int32_t)kept;
+        return limit;
+    }
+    for (int64_t k = 0; k < full; k++) {
+        list[left] = list[k];
+        left += distance[k] <= limit;
+    }
+    *count = (int32_t)left;
+    return limit;
+}
+
+/* Enter one more candidate. When there is no more room those that are not among the nearest go, and the limit falls. */
 static inline void enter(Folding *f, int64_t p, int64_t other, double distance)
 {
     Entry *list = list_of(f, p);
     int64_t kept = f->length + 1;
     list[f->count[p]++] = (Entry){distance, (int32_t)other, (int32_t)seen(&f->level)};
-    if (f->count[p] < 2 * kept) return;
-    nearest_first(list, 2 * kept, kept);
-    f->count[p] = (int32_t)kept;
-    f->limit[p] = list[0].distance;
-    for (int64_t k = 1; k < kept; k++)
-        if (list[k].distance > f->limit[p]) f->limit[p] = list[k].distance;
+    if (f->count[p] == 2 * kept) f->limit[p] = make_place(list, &f->count[p], kept);
 }
 
 /* Cut a list: who is dropped is at least as far as the nearest of them. */

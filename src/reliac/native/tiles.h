@@ -7,47 +7,64 @@
 
 #define SOME 32         /* numbers that are compared at once */
 #define ROUNDING 1e-14  /* more than a bound on one number can be off */
-#define LARGEST_BLOCK 1024 /* rows and columns of a tile */
 
 static inline double larger(double one, double other) { return one > other ? one : other; }
 
-/* From column c on, the first of SOME columns of which one may be inside the limit of the row, or inside that column's
-   own limit. Nothing is divided: a distance is compared as soon as its numerator is. */
-FOR_ALL_PROCESSORS static int64_t next_near(const Criterion *criterion, int64_t c, int64_t m, const double *restrict row,
-                                            double limit, double weight, double spread, const double *restrict weights,
-                                            const double *restrict spreads, const double *restrict limits)
+/* Whether the number of a row and a column may be inside the limit of one of the two. Nothing is divided: a distance is
+   compared as soon as its numerator is. */
+static inline int may_be_near(const Criterion *criterion, double number, double limit, double weight, double wider,
+                              double spread, double w, double s)
 {
+    double twice, numerator;
+    if (!criterion->sums) return number <= limit;
+    if (!criterion->offset) return number <= wider * (w * limit);
+    twice = 2.0 * weight * w;
+    numerator = twice * number - (w * w * spread + weight * weight * s);
+    return numerator <= limit * (twice * ((weight + w) * (1.0 + ROUNDING)));
+}
+
+/* Write down the columns from ``first`` to ``stop`` that may be near: inside the limit of the row, or inside their own.
+   Returns how many they are. */
+FOR_ALL_PROCESSORS static int64_t near_columns(const Criterion *criterion, int64_t first, int64_t stop,
+                                               const double *restrict row, double limit, double weight, double spread,
+                                               const double *restrict weights, const double *restrict spreads,
+                                               const double *restrict limits, int32_t *restrict found)
+{
+    const Criterion plain = *criterion;
     double wider = weight * (1.0 + ROUNDING);
-    for (; c + SOME <= m; c += SOME) {
-        int64_t hits = 0;
+    int64_t count = 0;
+    for (int64_t c = first; c < stop; c += SOME) {
+        int64_t end = c + SOME < stop ? c + SOME : stop, hits = c + SOME > stop;
         const double *r = row + c, *w = weights + c, *s = spreads + c, *b = limits + c;
-        if (!criterion->sums) {
+        if (hits) {
+        } else if (!plain.sums) {
             for (int k = 0; k < SOME; k++) hits += r[k] <= larger(b[k], limit);
-        } else if (!criterion->offset) {
+        } else if (!plain.offset) {
             for (int k = 0; k < SOME; k++) hits += r[k] <= wider * (w[k] * larger(b[k], limit));
         } else {
-            for (int k = 0; k < SOME; k++) {
-                double twice = 2.0 * weight * w[k];
-                double numerator = twice * r[k] - (w[k] * w[k] * spread + weight * weight * s[k]);
-                hits += numerator <= larger(b[k], limit) * (twice * ((weight + w[k]) * (1.0 + ROUNDING)));
-            }
+            for (int k = 0; k < SOME; k++)
+                hits += may_be_near(&plain, r[k], larger(b[k], limit), weight, wider, spread, w[k], s[k]);
         }
-        if (hits) return c;
+        if (!hits) continue;
+        for (int64_t k = c; k < end; k++) {
+            found[count] = (int32_t)k;
+            count += may_be_near(&plain, row[k], larger(limits[k], limit), weight, wider, spread, weights[k], spreads[k]);
+        }
     }
-    return c;
+    return count;
 }
 
 /* Look at the numbers of row i from column ``first`` to ``stop``: each belongs to the lists of both, if it is near. */
 static void search_row(Folding *f, Hand *hand, const Criterion *criterion, int64_t i, int64_t first, int64_t stop)
 {
     const double *row = numbers_of(f, i, first, stop, hand->row);
-    for (int64_t c = first; c < stop;) {
-        c = next_near(criterion, c, stop, row, f->limit[i], f->weight[i], f->spread[i], f->weight, f->spread, f->limit);
-        for (int64_t end = c + SOME < stop ? c + SOME : stop; c < end; c++) {
-            double distance = criterion->sums ? distance_of_stored(f, row[c], i, c) : row[c];
-            if (distance <= f->limit[i]) enter(f, i, c, distance);
-            if (distance <= f->limit[c]) enter(f, c, i, distance);
-        }
+    int64_t count = near_columns(criterion, first, stop, row, f->limit[i], f->weight[i], f->spread[i], f->weight,
+                                 f->spread, f->limit, hand->found);
+    for (int64_t k = 0; k < count; k++) {
+        int64_t c = hand->found[k];
+        double distance = criterion->sums ? distance_of_stored(f, row[c], i, c) : row[c];
+        if (distance <= f->limit[i]) enter(f, i, c, distance);
+        if (distance <= f->limit[c]) enter(f, c, i, distance);
     }
 }
 
