@@ -10,6 +10,14 @@
 
 static inline double larger(double one, double other) { return one > other ? one : other; }
 
+/* Let the SOME numbers of a line of memory on the way; what is not there does no harm. */
+#ifdef __GNUC__
+#define FETCH_SOME(numbers) \
+    for (int line = 0; line < SOME; line += 8) __builtin_prefetch((numbers) + line)
+#else
+#define FETCH_SOME(numbers)
+#endif
+
 /* Whether the number of a row and a column may be inside the limit of one of the two. Nothing is divided: a distance is
    compared as soon as its numerator is. */
 static inline int may_be_near(const Criterion *criterion, double number, double limit, double weight, double wider,
@@ -24,11 +32,11 @@ static inline int may_be_near(const Criterion *criterion, double number, double 
 }
 
 /* Write down the columns from ``first`` to ``stop`` that may be near: inside the limit of the row, or inside their own.
-   Returns how many they are. */
+   Returns how many they are. The next row, ``ahead`` of this one, is fetched meanwhile. */
 FOR_ALL_PROCESSORS static int64_t near_columns(const Criterion *criterion, int64_t first, int64_t stop,
                                                const double *restrict row, double limit, double weight, double spread,
                                                const double *restrict weights, const double *restrict spreads,
-                                               const double *restrict limits, int32_t *restrict found)
+                                               const double *restrict limits, int32_t *restrict found, int64_t ahead)
 {
     const Criterion plain = *criterion;
     double wider = weight * (1.0 + ROUNDING);
@@ -36,6 +44,7 @@ FOR_ALL_PROCESSORS static int64_t near_columns(const Criterion *criterion, int64
     for (int64_t c = first; c < stop; c += SOME) {
         int64_t end = c + SOME < stop ? c + SOME : stop, hits = c + SOME > stop;
         const double *r = row + c, *w = weights + c, *s = spreads + c, *b = limits + c;
+        FETCH_SOME(r + ahead);
         if (hits) {
         } else if (!plain.sums) {
             for (int k = 0; k < SOME; k++) hits += r[k] <= larger(b[k], limit);
@@ -59,7 +68,7 @@ static void search_row(Folding *f, Hand *hand, const Criterion *criterion, int64
 {
     const double *row = numbers_of(f, i, first, stop, hand->row);
     int64_t count = near_columns(criterion, first, stop, row, f->limit[i], f->weight[i], f->spread[i], f->weight,
-                                 f->spread, f->limit, hand->found);
+                                 f->spread, f->limit, hand->found, place_of(f, i + 1) - place_of(f, i));
     for (int64_t k = 0; k < count; k++) {
         int64_t c = hand->found[k];
         double distance = criterion->sums ? distance_of_stored(f, row[c], i, c) : row[c];
