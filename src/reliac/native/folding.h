@@ -148,9 +148,16 @@ static inline int64_t place_of(const Folding *f, int64_t i)
     return place_less(f->rows, i);
 }
 
-static void squares(int64_t first, int64_t stop, double *out)
+FOR_ALL_PROCESSORS static void copy_squares(int64_t count, const double *restrict from, double *restrict out)
 {
-    for (int64_t j = first; j < stop; j++) out[j] *= out[j];
+    for (int64_t j = 0; j < count; j++) out[j] = from[j] * from[j];
+}
+
+FOR_ALL_PROCESSORS static void copy_single(int64_t count, const float *restrict from, int squared, double *restrict out)
+{
+    for (int64_t j = 0; j < count; j++) out[j] = from[j];
+    if (squared)
+        for (int64_t j = 0; j < count; j++) out[j] *= out[j];
 }
 
 /* The numbers of row i, columns ``first`` to ``stop``, so that number j is at place j: where they lie, or in ``out``. */
@@ -160,10 +167,9 @@ static const double *numbers_of(const Folding *f, int64_t i, int64_t first, int6
     if (f->own) return f->own + at;
     if (!f->single && !f->squared) return (const double *)f->given + at;
     if (f->single)
-        for (int64_t j = first; j < stop; j++) out[j] = ((const float *)f->given)[at + j];
+        copy_single(stop - first, (const float *)f->given + at + first, f->squared, out + first);
     else
-        memcpy(out + first, (const double *)f->given + at + first, (size_t)(stop - first) * sizeof(double));
-    if (f->squared) squares(first, stop, out);
+        copy_squares(stop - first, (const double *)f->given + at + first, out + first);
     return out;
 }
 

@@ -11,7 +11,7 @@
 
 #include "folding.h"
 
-#define TRIES 8         /* ... to find a limit */
+#define TRIES 16        /* ... to find a limit */
 #define MOST_LISTED 256 /* more entries than a list has room for */
 
 /* --- making a list of many candidates --- */
@@ -47,17 +47,12 @@ static void nearest_first(Entry *list, int64_t count, int64_t kept)
     }
 }
 
-/* Find a limit that at least ``kept`` of ``count`` distances are within, and at most ``room``; INFINITY if there was none
+/* Find a limit that at least ``kept`` of ``count`` distances are within, and at most ``most``; INFINITY if there was none
    after a few tries. Distances are only counted, which is much quicker than to put them in order. */
-static double limit_of_some(const double *distance, int64_t count, int64_t kept, int64_t most)
+FOR_ALL_PROCESSORS static double limit_of_some(const double *restrict distance, int64_t count, int64_t kept, int64_t most)
 {
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t k = 0; k < count; k++) {
-        low = distance[k] < low ? distance[k] : low;
-        high = distance[k] > high ? distance[k] : high;
-    }
+    double low = 0.0, high = INFINITY, limit = distance[count / 2] < INFINITY ? distance[count / 2] : distance[0];
     for (int round = 0; round < TRIES; round++) {
-        double limit = low + 0.6 * (high - low);
         int64_t within = 0;
         for (int64_t k = 0; k < count; k++) within += distance[k] <= limit;
         if (within >= kept && within <= most) return limit;
@@ -65,6 +60,7 @@ static double limit_of_some(const double *distance, int64_t count, int64_t kept,
             low = limit;
         else
             high = limit;
+        limit = high == INFINITY ? 1.5 * low : 0.4 * low + 0.6 * high;
     }
     return INFINITY;
 }

@@ -79,6 +79,49 @@ static void search_row(Folding *f, Hand *hand, const Criterion *criterion, int64
 
 /* --- all at once --- */
 
+/* Write down which of ``count`` distances are within a limit. */
+static int64_t within_limit(const double *distance, int64_t count, double limit, int32_t *found)
+{
+    int64_t number = 0;
+    for (int64_t k = 0; k < count; k++) {
+        found[number] = (int32_t)k;
+        number += distance[k] <= limit;
+    }
+    return number;
+}
+
+/* The distances of row i to columns ``first`` to ``stop``. */
+FOR_ALL_PROCESSORS static void distances_to(const Folding *f, const Criterion *criterion, int64_t i, int64_t first,
+                                            int64_t stop, const double *restrict numbers, double *restrict out)
+{
+    const Criterion plain = *criterion;
+    const double *restrict w = f->weight, *restrict s = f->spread;
+    double weight = w[i], spread = s[i];
+    for (int64_t c = first; c < stop; c++)
+        out[c] = plain.sums ? distance_from_sums(&plain, numbers[c], spread, weight, s[c], w[c]) : numbers[c];
+}
+
+/* Begin the lists of the rows of a tile on the diagonal with the nearest in the tile: they tell limits for all others. */
+static void begin_lists(Folding *f, Hand *hand, const Criterion *criterion, int64_t first, int64_t stop)
+{
+    int64_t kept = f->length + 1;
+    double *above = hand->row, *apart = hand->other;
+    for (int64_t i = first; i < stop; i++) {
+        double limit = INFINITY;
+        for (int64_t j = first; j < i; j++) above[j] = number_of(f, j, i);
+        distances_to(f, criterion, i, first, i, above, apart);
+        distances_to(f, criterion, i, i + 1, stop, numbers_of(f, i, i + 1, stop, above), apart);
+        apart[i] = INFINITY;
+        if (stop - first > 2 * kept) limit = limit_of_some(apart + first, stop - first, kept, kept + kept / 2);
+        f->limit[i] = limit;
+        int64_t count = within_limit(apart + first, stop - first, limit < INFINITY ? limit : DBL_MAX, hand->found);
+        for (int64_t k = 0; k < count; k++) {
+            int64_t c = first + hand->found[k];
+            if (apart[c] <= f->limit[i]) enter(f, i, c, apart[c]);
+        }
+    }
+}
+
 /* Take a tile whose two blocks of rows nobody is at work on; those on the diagonal come first, since they tell limits for
    all others. Returns 0 when no tile is left; tiles are numbered by diagonals. */
 static int take_tile(Folding *f, int64_t *one, int64_t *other)
@@ -141,8 +184,9 @@ static void search_all(Folding *f, Hand *hand)
         int64_t last = (one + 1) * f->block, stop = (other + 1) * f->block;
         if (last > f->rows) last = f->rows;
         if (stop > f->rows) stop = f->rows;
-        for (int64_t i = one * f->block; i < last; i++)
-            search_row(f, hand, criterion, i, one == other ? i + 1 : other * f->block, stop);
+        if (one == other) begin_lists(f, hand, criterion, other * f->block, stop);
+        else
+            for (int64_t i = one * f->block; i < last; i++) search_row(f, hand, criterion, i, other * f->block, stop);
         leave_tile(f, one, other);
     }
     meet(f);

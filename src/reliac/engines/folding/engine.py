@@ -8,7 +8,6 @@ tables does the rest. Where more are left the dense engine goes on with the tabl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
