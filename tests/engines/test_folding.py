@@ -14,7 +14,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
-from problems import CRITERIA, blobs, lattice
+from problems import blobs, lattice
 from reliac.engines.folding import engine, table
 from reliac.native.library import library
 
