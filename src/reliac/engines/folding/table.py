@@ -39,6 +39,16 @@ BETWEEN_LOOKS = 0.1
 GOING, FINISHED, THIN_LEVEL, MET_TIES, WITHOUT_MEMORY = range(5)
 
 
+def length_of_list(n: int) -> int:
+    """Return the number of entries that a list is cut to."""
+    return LENGTH if n < MANY else LENGTH_OF_MANY
+
+
+def bytes_of_list(n: int) -> int:
+    """Return what a list takes: it has room for twice as many entries of 16 bytes, and two more."""
+    return 2 * (length_of_list(n) + 1) * 16
+
+
 class Folding:
     """Levels under way.
 
@@ -60,7 +70,7 @@ class Folding:
         self.at: int | None = library().reliac_folding_begin(
             *(n, address(given), given.dtype == np.float32, row.geometric, n if given.ndim == 2 else 0),
             *(*meaning_of(row), stop.n_clusters, stop.max_level, problem.longest),
-            *(largest, LENGTH if n < MANY else LENGTH_OF_MANY, FEW, THIN, self.threads),
+            *(largest, length_of_list(n), FEW, THIN, self.threads),
             *(address(self.links), address(self.distance)),
         )
         if self.at is None:
