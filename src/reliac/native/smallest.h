@@ -5,28 +5,27 @@
 
 #include "shared.h"
 
-#define LANES 16 /* smallest numbers that are looked for side by side */
-#define BLOCK 64 /* numbers that are compared at once */
-
-/* The smallest of m numbers, where it is for the first time, and whether it is there again. */
-FOR_ALL_PROCESSORS static double smallest_of(int64_t m, const double *restrict values, int64_t *where, int *again)
+/* The smallest of m numbers, where it is for the first time, and whether it is there again. Without branches: those that
+   depend on numbers take longer than a look at all of them. */
+FOR_WIDE_PROCESSORS static double smallest_of(int64_t m, const double *restrict values, int64_t *where, int *again)
 {
-    double lane[LANES], best;
-    int64_t c, count = 0, first = m;
-    for (int k = 0; k < LANES; k++) lane[k] = INFINITY;
-    for (c = 0; c + LANES <= m; c += LANES)
-        for (int k = 0; k < LANES; k++) lane[k] = values[c + k] < lane[k] ? values[c + k] : lane[k];
-    best = lane[0];
-    for (int k = 1; k < LANES; k++) best = lane[k] < best ? lane[k] : best;
-    for (; c < m; c++) best = values[c] < best ? values[c] : best;
-    for (c = 0; c < m; c += BLOCK) { /* in blocks, most of which do not have it */
-        int64_t here = 0, end = c + BLOCK < m ? c + BLOCK : m;
-        for (int64_t i = c; i < end; i++) here += values[i] == best;
-        if (here && first == m)
-            for (first = c; values[first] != best; first++) {}
-        count += here;
+    const double *later = values + m / 2;
+    double best = INFINITY, other = INFINITY;
+    int64_t count = 0, sum = 0;
+    SIDE_BY_SIDE(reduction(min : best, other))
+    for (int64_t c = 0; c < m / 2; c++) {
+        best = values[c] < best ? values[c] : best;
+        other = later[c] < other ? later[c] : other;
     }
-    *where = first;
+    if (m % 2) other = values[m - 1] < other ? values[m - 1] : other;
+    best = other < best ? other : best;
+    for (int64_t c = 0; c < m; c++) {
+        count += values[c] == best;
+        sum += values[c] == best ? c : 0; /* of the places where it is: the place, if there is only one */
+    }
+    if (count > 1)
+        for (sum = 0; values[sum] != best; sum++) {}
+    *where = count ? sum : m;
     *again = count > 1;
     return best;
 }
