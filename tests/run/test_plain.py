@@ -49,7 +49,7 @@ NOT_PLAIN = [
 
 def tree_of_array(data, criterion, metric, alpha):
     rules = {**USUAL_RULES, "metric": metric, "alpha": alpha}
-    return plain.tree_of_array(data, criterion.name, rules, tuple(USUAL_RUN.values()))
+    return plain.tree_of_array(data, criterion.name, rules, USUAL_RUN)
 
 
 def samples(n):

@@ -113,10 +113,10 @@ static int write_rows(int64_t n, int sorted, int untied, const int64_t *made, co
     return 0;
 }
 
-/* What of a criterion matters here: see criterion.h and algorithm/criteria.py. */
+/* What of a criterion matters here: see criterion.h and algorithm/criteria.py. The twin of Meaning in run/plain.py. */
 typedef struct {
-    int smallest, sums, offset, by_size, reducible;
-    double factor, joint;
+    int32_t smallest, reducible, sums, offset, by_size;
+    double factor, joint, height_factor;
 } Meaning;
 
 /* Everything that is needed on the way. */
@@ -187,10 +187,10 @@ static int64_t find_links(const Desk *desk, const Meaning *meaning, int one, int
     return reliac_nodes(n, n - 1, desk->ends, desk->made);
 }
 
-/* The height of what was compared: the root of so many times that, or just that if the factor is 0. */
-static double height_of(double distance, double height_factor)
+/* The height of what was compared: just that, or (``rooted``) the root of so many times that. */
+static double height_of(const Meaning *meaning, int rooted, double distance)
 {
-    return height_factor > 0.0 ? sqrt(height_factor * distance) : distance;
+    return rooted ? sqrt(meaning->height_factor * distance) : distance;
 }
 
 /* --- the matrix of the standard strategy --- */
@@ -205,43 +205,46 @@ static int64_t make_matrix(const Desk *desk, const Meaning *meaning, int all, do
 }
 
 /* Write the linkage matrix (n - 1, 4) of the standard strategy, ties by index. ``given``: rows (n, columns), or, with no
-   columns, condensed distances. ``squares``: whether the squares of (Euclidean) distances are compared; heights: see
+   columns, condensed distances. ``squares``: whether the squares of (Euclidean) distances are compared; ``rooted``: see
    height_of. Returns n - 1, or why Python has to do it. */
-EXPORTED int64_t reliac_linkage(int64_t n, int64_t columns, const double *given, int32_t squares, double height_factor,
-                                int32_t smallest, int32_t reducible, int32_t sums, int32_t offset, int32_t by_size,
-                                double factor, double joint, double *matrix)
+EXPORTED int64_t reliac_linkage(int64_t n, int64_t columns, const double *given, int32_t squares, int32_t rooted,
+                                const Meaning *meaning, double *matrix)
 {
-    Meaning meaning = {smallest, sums, offset, by_size, reducible, factor, joint};
     Desk desk;
-    int64_t found = prepare(&desk, n, columns, given, squares, smallest);
-    if (found == 0) found = reducible ? make_matrix(&desk, &meaning, 1, matrix) : TIED;
-    if (found == TIED) found = make_matrix(&desk, &meaning, 0, matrix);
-    for (int64_t k = 0; k < found; k++) matrix[4 * k + 2] = height_of(matrix[4 * k + 2], height_factor);
+    int64_t found = prepare(&desk, n, columns, given, squares, meaning->smallest);
+    if (found == 0) found = meaning->reducible ? make_matrix(&desk, meaning, 1, matrix) : TIED;
+    if (found == TIED) found = make_matrix(&desk, meaning, 0, matrix);
+    for (int64_t k = 0; k < found; k++) matrix[4 * k + 2] = height_of(meaning, rooted, matrix[4 * k + 2]);
     free(desk.room);
     return found;
 }
 
 /* --- the links of a tree --- */
 
+/* What else is found out on the way. The twin of Told in run/plain.py. */
+typedef struct {
+    double largest;       /* of the numbers that were given */
+    int64_t mixed, sound; /* their hash: see mixing.c; whether the links are those of a tree: see nodes.c */
+} Told;
+
 /* Write the links (n - 1,) of a whole tree, of all reliable ones of every level or (``one``) of one at a time; by the smallest
-   distance also the nearest objects of both sides, ``pairs`` (n - 1, 2). ``largest`` (1,): of the numbers given. The other arguments are those of reliac_linkage.
-   Returns n - 1, or why Python has to do it. */
-EXPORTED int64_t reliac_tree(int64_t n, int64_t columns, const double *given, int32_t squares, double height_factor,
-                             int32_t smallest, int32_t one, int32_t sums, int32_t offset, int32_t by_size, double factor,
-                             double joint, Record *links, int64_t *pairs, double *largest)
+   distance also the nearest objects of both sides, ``pairs`` (n - 1, 2). ``step``: of the rows that are hashed. The other arguments
+   are those of reliac_linkage; heights are roots where squares are compared. Returns n - 1, or why Python has to do it. */
+EXPORTED int64_t reliac_tree(int64_t n, int64_t columns, const double *given, int32_t squares, const Meaning *meaning,
+                             int32_t one, int64_t step, Record *links, int64_t *pairs, Told *told)
 {
-    Meaning meaning = {smallest, sums, offset, by_size, 0, factor, joint};
     Desk desk;
-    int64_t found = prepare(&desk, n, columns, given, squares, smallest), count = n - 1;
-    if (found == 0) found = find_links(&desk, &meaning, one, 1);
+    int64_t found = prepare(&desk, n, columns, given, squares, meaning->smallest), count = n - 1;
+    if (found == 0) found = find_links(&desk, meaning, one, 1);
     for (int64_t k = 0; k < found; k++) {
-        links[k] = (Record){desk.made[k], desk.made[count + k], height_of(desk.distance[k], height_factor), desk.links[k],
+        links[k] = (Record){desk.made[k], desk.made[count + k], height_of(meaning, squares, desk.distance[k]), desk.links[k],
                             desk.made[2 * count + k]};
-        if (!smallest) continue;
+        if (!meaning->smallest) continue;
         pairs[2 * k] = desk.links[3 * n + k];
         pairs[2 * k + 1] = desk.links[4 * n + k];
     }
-    *largest = desk.largest;
     free(desk.room);
+    if (found != count) return found;
+    *told = (Told){desk.largest, reliac_mixed(n, columns, step, given), reliac_are_links(n, count, links, pairs)};
     return found;
 }

@@ -57,7 +57,7 @@ typedef struct {
     int64_t level, size;
 } Record;
 
-/* See unfolding.c, tables.c, edges.c and nodes.c. */
+/* See unfolding.c, tables.c, edges.c, nodes.c and mixing.c. */
 EXPORTED int64_t reliac_unfold(int64_t n, const double *condensed, double *square);
 EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_t sums, int32_t offset, int32_t by_size,
                                double factor, double joint, int32_t only_smallest, int32_t ties, int64_t n_clusters,
@@ -65,6 +65,8 @@ EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_
 EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_smallest, int64_t most_links, double max_level,
                                double longest, int64_t *found, double *distance);
 EXPORTED int64_t reliac_nodes(int64_t n, int64_t count, const int64_t *ends, int64_t *made);
+EXPORTED int64_t reliac_are_links(int64_t n, int64_t count, const Record *links, const int64_t *pairs);
+EXPORTED int64_t reliac_mixed(int64_t n, int64_t columns, int64_t step, const double *numbers);
 
 /* What a function returns instead of a number of links, when NumPy has to do it: something is tied; there is no memory;
    what was given makes no sense, of which Python tells more. */
