@@ -18,7 +18,7 @@ typedef struct {
 
 /* What is known of the objects outside the tree, in their order, and room for what is made of it. */
 typedef struct {
-    double *near;             /* (n,): the distance to the nearest object in the tree */
+    double *near;             /* (n + LANES,): the distance to the nearest object in the tree; infinite behind them */
     int64_t *inner, *outside; /* (n,): which that is, and the object itself */
     int64_t *column;          /* (n,): where its row begins: see place_less */
     Place *places, *room;     /* (n,): edges in order */
@@ -56,16 +56,17 @@ FOR_WIDE_PROCESSORS static int take_in(int64_t n, int64_t left, int64_t x, int64
 static int grow_tree(int64_t n, const double *distances, Desk *desk)
 {
     int64_t next = 0, x = 0;
+    for (int64_t k = 0; k < n + LANES; k++) desk->near[k] = INFINITY;
     for (int64_t k = 0; k < n; k++) {
         desk->outside[k] = k;
         desk->column[k] = place_less(n, k);
-        desk->near[k] = INFINITY;
         desk->inner[k] = 0;
     }
     for (int64_t left = n - 1, count = 0; left > 0; left--, count++) {
         int again;
         if (take_in(n, left, x, next, distances, desk->near, desk->inner, desk->outside, desk->column)) return TIED;
-        desk->places[count] = (Place){smallest_of(left, desk->near, &next, &again), count};
+        desk->near[left] = INFINITY;
+        desk->places[count] = (Place){smallest_of(without_rest(left), desk->near, &next, &again), count};
         if (again) return TIED;
         x = desk->outside[next];
         desk->grown[count] = (Edge){desk->inner[next], x, desk->places[count].distance};
@@ -111,10 +112,11 @@ EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_
                                double longest, int64_t *found, double *distance)
 {
     size_t most = (size_t)(n > 0 ? n : 1);
-    Desk desk = {.near = malloc(most * (sizeof(double) + 3 * sizeof(int64_t) + 2 * (sizeof(Place) + sizeof(Edge) + sizeof(Link))))};
+    size_t of_an_object = 3 * sizeof(int64_t) + 2 * (sizeof(Place) + sizeof(Edge) + sizeof(Link));
+    Desk desk = {.near = malloc((most + LANES) * sizeof(double) + most * of_an_object)};
     int64_t count, taken = 0;
     if (!desk.near) return NO_MEMORY;
-    desk.inner = (int64_t *)(desk.near + most);
+    desk.inner = (int64_t *)(desk.near + most + LANES);
     desk.outside = desk.inner + most;
     desk.column = desk.outside + most;
     desk.places = (Place *)(desk.column + most);

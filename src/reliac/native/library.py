@@ -14,7 +14,8 @@ from .building import open_library
 
 logger = logging.getLogger("reliac")
 
-_WHOLE, _FLAG, _FLOAT, _ARRAY, _BYTE = ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_void_p, ctypes.c_char
+_WHOLE, _FLAG, _FLOAT, _ARRAY = ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_void_p
+_BYTE: Any = ctypes.c_char
 
 #: What every function takes; the C files say what it means. All return a number: below 0, what was asked is not done.
 FUNCTIONS = {

@@ -7,7 +7,6 @@
 #include "smallest.h"
 
 #define MANY_TIES 8   /* links of a level, for every object */
-#define LANES 8       /* numbers that are looked at side by side */
 #define MOST_KEPT 512 /* clusters whose distances are kept beside the sums that they follow from */
 
 typedef struct {

@@ -124,14 +124,6 @@ static void join_in_place(Table *t)
     }
 }
 
-/* The columns that a table of so many clusters gets, if it has m now: rows of whole lanes have no ends that would be looked
-   at one number at a time. */
-static int64_t columns_for(int64_t width, int64_t m)
-{
-    int64_t wide = (width + LANES - 1) / LANES * LANES;
-    return wide <= m ? wide : width;
-}
-
 /* Write the rows and columns that are not gone to the front of a table, row by row, with empty columns behind them, in which
    all is infinite. A row is written where it, or one before it, was: those that are still to be read lie behind. */
 static void move_row(const Table *t, double *table, int64_t a, int64_t width, int64_t wide)
@@ -190,7 +182,7 @@ static void contract_clusters(Table *t, int64_t width, int64_t wide)
 /* Join, and write what is not gone to the front. From then on distances are kept, if they stay in the cache. */
 static void contract(Table *t)
 {
-    int64_t width = t->count, wide = columns_for(width, t->m);
+    int64_t width = t->count, wide = without_rest(width) <= t->m ? without_rest(width) : width;
     for (int64_t a = 0; a < width; a++) t->moved[t->alive[a]] = a;
     contract_stored(t, width, wide);
     for (int64_t a = 0; a < width && t->kept; a++) move_row(t, t->kept, a, width, wide);

@@ -82,7 +82,7 @@ class ClusterTree:
 
     @classmethod
     def of_sound_links(cls, **fields: Any) -> ClusterTree:
-        """Make a tree of links that C code has checked as it made them (``reliac_are_links``): no need to look again."""
+        """Make a tree of links that were checked as they were made (``reliac_are_links``): nobody looks again."""
         tree = cls.__new__(cls)
         tree.__dict__.update(fields)
         tree._freeze()
