@@ -89,6 +89,15 @@ def test_chains_and_growing_gaps_are_those_of_numpy(monkeypatch, criterion):
 
 
 @needs_c
+@pytest.mark.parametrize("criterion", ["average", "weighted", "centroid", "median", "ward"])
+def test_tables_that_outgrow_the_distances_that_are_kept_are_those_of_numpy(monkeypatch, criterion):
+    """Distances are kept from 512 clusters on: at first there are more."""
+    X = np.random.default_rng(2).normal(size=(900, 2))
+    for alpha in (0.0, 1.0):
+        assert_as_numpy(monkeypatch, X, criterion, alpha=alpha)
+
+
+@needs_c
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

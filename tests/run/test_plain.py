@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from problems import CRITERIA, lattice
@@ -13,7 +13,7 @@ from reliac.engines.choice import choose
 from reliac.errors import InvariantError
 from reliac.input import fingerprints
 from reliac.input.problem import make_problem
-from reliac.native.library import library
+from reliac.native.library import address, library
 from reliac.run import plain
 from reliac.run.plain import USUAL_RULES, USUAL_RUN, linkage_of_array
 from reliac.run.solve import cluster_problem
@@ -49,7 +49,7 @@ NOT_PLAIN = [
 
 def tree_of_array(data, criterion, metric, alpha):
     rules = {**USUAL_RULES, "metric": metric, "alpha": alpha}
-    return plain.tree_of_array(data, criterion.name, rules, tuple(USUAL_RUN.values()))
+    return plain.tree_of_array(data, criterion.name, rules, USUAL_RUN)
 
 
 def samples(n):
@@ -188,6 +188,51 @@ def test_the_hash_in_c_is_that_of_numpy_and_tells_numbers_and_their_order(monkey
     assert in_c == [fingerprints._mixed(values) for values in kinds]
     assert len(set(in_c)) == len(in_c) - 1  # whole numbers are the same as floats
     assert fingerprints._mixed(np.array([0.0, 1.0])) == fingerprints._mixed(np.array([-0.0, 1.0]))
+
+
+@IN_C
+@pytest.mark.parametrize("n", [1, 2, 127, 128, 300])
+def test_rows_of_distances_are_hashed_in_c_as_numpy_hashes_them(n, monkeypatch):
+    """Of more than 127 objects only some rows are; both forms of a matrix have the same hash."""
+    square = squareform(pdist(np.random.default_rng(n).normal(size=(n, 3)))) if n > 1 else np.zeros((1, 1))
+    condensed = square[np.triu_indices(n, 1)]
+    in_c = fingerprints.distances_fingerprint(condensed, n)
+    monkeypatch.setattr(fingerprints, "library", lambda: None)
+    assert in_c == fingerprints.distances_fingerprint(condensed, n)
+    assert n == 1 or in_c == fingerprints.distances_fingerprint(square, n)
+
+
+@IN_C
+def test_rows_of_wide_vectors_are_hashed_in_c_as_numpy_hashes_them():
+    X = np.random.default_rng(0).normal(size=(16, 300_000))
+    plain_step = fingerprints.plain_step(*X.shape)
+    assert plain_step > 1
+    found = library().reliac_mixed(*X.shape, plain_step, address(X))
+    assert fingerprints.plain_fingerprint(*X.shape, found) == fingerprints.vectors_fingerprint(X)
+
+
+@IN_C
+def test_links_that_c_code_finds_something_wrong_with_are_looked_at_again(monkeypatch):
+    found_in_c = plain._links_in_c
+
+    def wrong(*arguments):
+        links, pairs, told = found_in_c(*arguments)
+        links["size"][0], told.sound = 9, 0
+        return links, pairs, told
+
+    monkeypatch.setattr(plain, "_links_in_c", wrong)
+    with pytest.raises(InvariantError, match="invariant 4"):
+        reliac.cluster(np.random.default_rng(0).normal(size=(9, 2)))
+
+
+@IN_C
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_what_may_not_be_written_to_is_clustered_all_the_same(criterion):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    for data, metric in ((X, "euclidean"), (pdist(X), "precomputed")):
+        expected = reliac.cluster(data, criterion, metric=metric).links
+        data.setflags(write=False)
+        assert np.array_equal(reliac.cluster(data, criterion, metric=metric).links, expected)
 
 
 @IN_C

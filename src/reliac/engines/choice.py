@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
@@ -59,6 +60,11 @@ def get_engine(name: object) -> type[Engine]:
     """Return an engine's class by name."""
     if not isinstance(name, str) or name not in ENGINES:
         raise ValueError(unknown_name("engine", name, [*ENGINES, "auto"]))
+    return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> type[Engine]:
     module, attribute = ENGINES[name]
     engine: type[Engine] = getattr(import_module(module), attribute)
     return engine

@@ -32,36 +32,56 @@ def vectors_fingerprint(rows: Any) -> str:
     Cheap beside any run: of large data only evenly spaced rows count, so a change elsewhere goes unnoticed.
     """
     n, width = rows.shape
-    digest = hashlib.sha256(f"vectors {n} {width}{_features(rows)}".encode())
     if is_sparse(rows):
-        some = rows[:: _step(n, rows.nnz // max(n, 1))].tocsr(copy=True)
+        step = _step(n, rows.nnz // max(n, 1))
+        some = rows[::step].tocsr(copy=True)
         some.sum_duplicates()
         some.eliminate_zeros()
-        for array in (some.indptr, some.indices, some.data):
-            digest.update(_mixed(array))
-    else:
-        digest.update(_mixed(rows[:: _step(n, width)]))
-    return digest.hexdigest()
+        return _named(_vectors(n, width, rows), *map(_mixed, (some.indptr, some.indices, some.data)))
+    return _named(_vectors(n, width, rows), _mixed(rows[:: _step(n, width)]))
 
 
 def distances_fingerprint(matrix: NDArray[Any], n: int) -> str:
     """Return a hash of the distances of n objects, the same for both forms of matrix; cheap in the same way."""
-    digest, step = hashlib.sha256(f"distances {n}".encode()), _step(n, SHARE_OF_DISTANCES * (n // 2))
+    step, native = plain_step(n, 0), library()
+    if matrix.ndim == 1 and matrix.dtype == np.float64 and is_plain(matrix) and native is not None:
+        return plain_fingerprint(n, 0, int(native.reliac_mixed(n, 0, step, address(matrix))))
     if matrix.ndim == 1 and step == 1:
-        digest.update(_mixed(matrix))
-    elif n > 1:
-        rows = [later_distances(matrix, n, row) for row in range(0, n - 1, step)]
-        digest.update(_mixed(np.concatenate(rows)))
-    return digest.hexdigest()
+        return _named(_distances(n), _mixed(matrix))
+    rows = [later_distances(matrix, n, row) for row in range(0, n - 1, step)]
+    return _named(_distances(n), *([_mixed(np.concatenate(rows))] if rows else []))
+
+
+def plain_fingerprint(n: int, columns: int, mixed: int) -> str:
+    """Return the hash of n plain vectors of so many columns, or of distances, of which C code has mixed the numbers."""
+    return _named(_vectors(n, columns) if columns else _distances(n), mixed.to_bytes(8, "little", signed=True))
+
+
+def plain_step(n: int, columns: int) -> int:
+    """Return how far apart the rows that are hashed are: of so many columns, or, with none, of distances."""
+    return _step(n, columns or SHARE_OF_DISTANCES * (n // 2))
+
+
+def _step(n: int, width: int) -> int:
+    return max(1, -(-n * width // NUMBERS_HASHED))
+
+
+def _vectors(n: int, width: int, rows: Any = None) -> str:
+    return f"vectors {n} {width}{_features(rows)}"
+
+
+def _distances(n: int) -> str:
+    return f"distances {n}"
+
+
+def _named(kind: str, *mixed: bytes) -> str:
+    """Return a hash of what data are, and of their numbers."""
+    return hashlib.sha256(b"".join((kind.encode(), *mixed))).hexdigest()
 
 
 def _features(rows: Any) -> str:
     """Tell how columns of a mixed table are compared: codes of categories look like numbers."""
     return "" if getattr(rows, "features", None) is None else str([part.tolist() for part in rows.features[:3]])
-
-
-def _step(n: int, width: int) -> int:
-    return max(1, -(-n * width // NUMBERS_HASHED))
 
 
 def _mixed(values: NDArray[Any]) -> bytes:
@@ -72,7 +92,7 @@ def _mixed(values: NDArray[Any]) -> bytes:
     """
     numbers = np.ascontiguousarray(values, dtype=np.float64)
     if (native := library()) is not None and is_plain(numbers):
-        return int(native.reliac_mixed(numbers.size, address(numbers))).to_bytes(8, "little", signed=True)
+        return int(native.reliac_mixed(1, numbers.size, 1, address(numbers))).to_bytes(8, "little", signed=True)
     words = (numbers.ravel() + 0.0).view(np.uint64)  # -0.0 becomes 0.0
     words = words + np.arange(1, len(words) + 1, dtype=np.uint64) * PLACE
     words = (words ^ (words >> SHIFT)) * MIX

@@ -5,6 +5,7 @@
 */
 
 #include "smallest.h"
+#include "sorting.h"
 
 typedef struct {
     int64_t i, j;
@@ -15,101 +16,126 @@ typedef struct {
     int64_t level, edge, p, q, i, j;
 } Link;
 
-static int by_distance(const void *one, const void *other)
-{
-    const Edge *a = one, *b = other;
-    return a->distance < b->distance ? -1 : a->distance > b->distance;
-}
+/* What is known of the objects outside the tree, in their order, and room for what is made of it. */
+typedef struct {
+    double *near;             /* (n + LANES,): the distance to the nearest object in the tree; infinite behind them */
+    int64_t *inner, *outside; /* (n,): which that is, and the object itself */
+    int64_t *column;          /* (n,): where its row begins: see place_less */
+    Place *places, *room;     /* (n,): edges in order */
+    Edge *grown, *edges;      /* (n,): as they were found, and in order */
+    Link *taken, *links;      /* (n,): in the order of their edges, and in that of their levels */
+} Desk;
 
-static int by_level(const void *one, const void *other)
+/* Take object x from the ``next``-th place of those outside into the tree, which leaves ``left`` of them; those that are nearer to x
+   than to all others in the tree note that. Returns whether some are as near as before. */
+FOR_WIDE_PROCESSORS static int take_in(int64_t n, int64_t left, int64_t x, int64_t next, const double *restrict distances,
+                                       double *restrict near, int64_t *restrict inner, int64_t *restrict outside,
+                                       int64_t *restrict column)
 {
-    const Link *a = one, *b = other;
-    if (a->level != b->level) return a->level < b->level ? -1 : 1;
-    return a->edge < b->edge ? -1 : a->edge > b->edge; /* edges are sorted by distance */
-}
-
-/* Grow the minimum spanning tree from object 0 on (Prim). TIED if another tree could be as short: equal distances count
-   as ties wherever they are met on the way. ``near`` (n,), ``outside``, ``inner`` (n,): room. */
-static int grow_tree(int64_t n, const double *distances, double *near, int64_t *outside, int64_t *inner, Edge *edges)
-{
-    int64_t left = n - 1, x = 0;
-    for (int64_t k = 0; k < left; k++) {
-        outside[k] = k + 1;
-        near[k] = INFINITY;
+    const double *own = distances + place_less(n, x), *others = distances + x;
+    int64_t tied = 0;
+    for (int64_t k = 0; k < next; k++) {
+        double distance = others[column[k]], before = near[k];
+        tied |= distance == before;
+        inner[k] = distance < before ? x : inner[k];
+        near[k] = distance < before ? distance : before;
     }
-    for (int64_t count = 0; left > 0; count++) {
-        int64_t next, row = place_less(n, x);
+    for (int64_t k = next; k < left; k++) { /* these move by one place */
+        double distance = own[outside[k + 1]], before = near[k + 1];
+        tied |= distance == before;
+        inner[k] = distance < before ? x : inner[k + 1];
+        near[k] = distance < before ? distance : before;
+        outside[k] = outside[k + 1];
+        column[k] = column[k + 1];
+    }
+    return tied != 0;
+}
+
+/* Grow the minimum spanning tree from object 0 on (Prim), and write its edges by length. TIED if another tree could be as
+   short: equal distances count as ties wherever they are met on the way. */
+static int grow_tree(int64_t n, const double *distances, Desk *desk)
+{
+    int64_t next = 0, x = 0;
+    for (int64_t k = 0; k < n + LANES; k++) desk->near[k] = INFINITY;
+    for (int64_t k = 0; k < n; k++) {
+        desk->outside[k] = k;
+        desk->column[k] = place_less(n, k);
+        desk->inner[k] = 0;
+    }
+    for (int64_t left = n - 1, count = 0; left > 0; left--, count++) {
         int again;
-        for (int64_t k = 0; k < left; k++) {
-            int64_t c = outside[k];
-            double distance = distances[c > x ? row + c : place_less(n, c) + x];
-            if (distance > near[k]) continue;
-            if (distance == near[k]) return TIED;
-            near[k] = distance;
-            inner[k] = x;
-        }
-        edges[count].distance = smallest_of(left, near, &next, &again);
+        if (take_in(n, left, x, next, distances, desk->near, desk->inner, desk->outside, desk->column)) return TIED;
+        desk->near[left] = INFINITY;
+        desk->places[count] = (Place){smallest_of(without_rest(left), desk->near, &next, &again), count};
         if (again) return TIED;
-        edges[count].i = inner[next];
-        edges[count].j = x = outside[next];
-        left--;
-        near[next] = near[left];
-        inner[next] = inner[left];
-        outside[next] = outside[left];
+        x = desk->outside[next];
+        desk->grown[count] = (Edge){desk->inner[next], x, desk->places[count].distance};
     }
-    qsort(edges, (size_t)(n - 1), sizeof(Edge), by_distance);
-    for (int64_t k = 1; k < n - 1; k++)
-        if (edges[k].distance == edges[k - 1].distance) return TIED;
+    sort_places(n - 1, desk->places, desk->room);
+    for (int64_t k = 0; k < n - 1; k++) {
+        desk->edges[k] = desk->grown[desk->places[k].which];
+        if (k && desk->edges[k].distance == desk->edges[k - 1].distance) return TIED;
+    }
     return 0;
 }
 
-/* Take edges up to a length, all reliable ones at every level, or the shortest one; return the number of links. */
-static int64_t take_edges(int64_t n, const Edge *edges, double longest, int only_smallest, int64_t *first, int64_t *ready,
-                          Link *links)
+/* Take edges up to a length, all reliable ones at every level, or the shortest one, and write them by level; return the
+   number of links. */
+static int64_t take_edges(int64_t n, double longest, int only_smallest, Desk *desk)
 {
-    int64_t count = 0;
+    int64_t count = 0, *first = desk->outside, *ready = desk->inner, *begin = desk->column;
     for (int64_t x = 0; x < n; x++) {
         first[x] = x;
-        ready[x] = 0;
+        ready[x] = begin[x] = 0;
     }
-    for (; count < n - 1 && edges[count].distance <= longest; count++) {
-        int64_t i = edges[count].i, j = edges[count].j, p = top(first, i), q = top(first, j);
+    for (; count < n - 1 && desk->edges[count].distance <= longest; count++) {
+        int64_t i = desk->edges[count].i, j = desk->edges[count].j, p = top(first, i), q = top(first, j);
         int64_t level = only_smallest ? count + 1 : (ready[p] > ready[q] ? ready[p] : ready[q]) + 1;
-        links[count] = p < q ? (Link){level, count, p, q, i, j} : (Link){level, count, q, p, j, i};
+        desk->taken[count] = p < q ? (Link){level, count, p, q, i, j} : (Link){level, count, q, p, j, i};
         first[p < q ? q : p] = p < q ? p : q;
         ready[p < q ? p : q] = level;
+        begin[level]++;
     }
-    qsort(links, (size_t)count, sizeof(Link), by_level);
+    for (int64_t level = 1, before = 0; level < n; level++) { /* how many are on a level becomes where they begin */
+        int64_t here = begin[level];
+        begin[level] = before;
+        before += here;
+    }
+    for (int64_t k = 0; k < count; k++) desk->links[begin[desk->taken[k].level]++] = desk->taken[k];
     return count;
 }
 
-/* Run the levels of n objects, given their distances, condensed. Returns the number of links, ``most`` at most, of which
+/* Run the levels of n objects, given their distances, condensed. Returns the number of links, ``most_links`` at most, of which
    ``found`` (5, n) tells: the level, the two clusters by their first objects, and the nearest objects of both; and
    ``distance`` (n,). */
-EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_smallest, int64_t most, double max_level,
+EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_smallest, int64_t most_links, double max_level,
                                double longest, int64_t *found, double *distance)
 {
-    size_t room = (size_t)(n > 0 ? n : 1);
-    double *near = malloc(room * sizeof(double));
-    int64_t *places = malloc(2 * room * sizeof(int64_t)), count = NO_MEMORY, taken = 0;
-    Edge *edges = malloc(room * sizeof(Edge));
-    Link *links = malloc(room * sizeof(Link));
-    if (near && places && edges && links) {
-        count = grow_tree(n, distances, near, places, places + room, edges);
-        if (count != TIED) count = take_edges(n, edges, longest, only_smallest, places, places + room, links);
-        for (; taken < count && taken < most && (double)links[taken].level <= max_level; taken++) {
-            const Link *link = &links[taken];
-            found[taken] = link->level;
-            found[n + taken] = link->p;
-            found[2 * n + taken] = link->q;
-            found[3 * n + taken] = link->i;
-            found[4 * n + taken] = link->j;
-            distance[taken] = edges[link->edge].distance;
-        }
+    size_t most = (size_t)(n > 0 ? n : 1);
+    size_t of_an_object = 3 * sizeof(int64_t) + 2 * (sizeof(Place) + sizeof(Edge) + sizeof(Link));
+    Desk desk = {.near = malloc((most + LANES) * sizeof(double) + most * of_an_object)};
+    int64_t count, taken = 0;
+    if (!desk.near) return NO_MEMORY;
+    desk.inner = (int64_t *)(desk.near + most + LANES);
+    desk.outside = desk.inner + most;
+    desk.column = desk.outside + most;
+    desk.places = (Place *)(desk.column + most);
+    desk.room = desk.places + most;
+    desk.grown = (Edge *)(desk.room + most);
+    desk.edges = desk.grown + most;
+    desk.taken = (Link *)(desk.edges + most);
+    desk.links = desk.taken + most;
+    count = grow_tree(n, distances, &desk);
+    if (count != TIED) count = take_edges(n, longest, only_smallest, &desk);
+    for (; taken < count && taken < most_links && (double)desk.links[taken].level <= max_level; taken++) {
+        const Link *link = &desk.links[taken];
+        found[taken] = link->level;
+        found[n + taken] = link->p;
+        found[2 * n + taken] = link->q;
+        found[3 * n + taken] = link->i;
+        found[4 * n + taken] = link->j;
+        distance[taken] = desk.edges[link->edge].distance;
     }
-    free(near);
-    free(places);
-    free(edges);
-    free(links);
+    free(desk.near);
     return count < 0 ? count : taken;
 }

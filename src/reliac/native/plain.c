@@ -4,9 +4,7 @@
    has to complain about, and ties that this code cannot settle.
 */
 
-#include <string.h>
-
-#include "shared.h"
+#include "sorting.h"
 
 #define FAR 1e90 /* larger numbers are looked at by Python: sums of their squares may leave the range of floats */
 #define LANES 16 /* pairs of rows that are compared side by side */
@@ -15,51 +13,50 @@
 /* --- distances --- */
 
 /* Whether all numbers are between ``least`` and FAR; those that are none are not. ``largest``: of all numbers. */
-FOR_ALL_PROCESSORS static int are_plain(int64_t count, const double *values, double least, double *largest)
+FOR_WIDE_PROCESSORS static int are_plain(int64_t count, const double *values, double least, double *largest)
 {
-    double low[LANES], high[LANES], odd[LANES], all[3] = {INFINITY, -INFINITY, 0.0};
+    double high[LANES], odd[LANES];
     int64_t k = 0;
     for (int j = 0; j < LANES; j++) {
-        low[j] = INFINITY;
         high[j] = -INFINITY;
         odd[j] = 0.0;
     }
     for (; k + LANES <= count; k += LANES)
         for (int j = 0; j < LANES; j++) {
             double value = values[k + j];
-            low[j] = value < low[j] ? value : low[j];
+            odd[j] = value >= least && value <= FAR ? odd[j] : 1.0;
             high[j] = value > high[j] ? value : high[j];
-            odd[j] += value - value; /* no number from the first one on that is none, or infinite */
         }
     for (; k < count; k++) {
-        low[0] = values[k] < low[0] ? values[k] : low[0];
+        odd[0] = values[k] >= least && values[k] <= FAR ? odd[0] : 1.0;
         high[0] = values[k] > high[0] ? values[k] : high[0];
-        odd[0] += values[k] - values[k];
     }
-    for (int j = 0; j < LANES; j++) {
-        all[0] = low[j] < all[0] ? low[j] : all[0];
-        all[1] = high[j] > all[1] ? high[j] : all[1];
-        all[2] += odd[j];
+    for (int j = 1; j < LANES; j++) {
+        odd[0] += odd[j];
+        high[0] = high[j] > high[0] ? high[j] : high[0];
     }
-    *largest = all[1];
-    return all[0] >= least && all[1] <= FAR && all[2] == 0.0;
+    *largest = high[0];
+    return odd[0] == 0.0;
 }
 
-/* Add to the squared distances of row i and the rows from ``first`` on what d columns say; ``across`` (d, n + LANES): these
-   columns, one after the other. */
-FOR_ALL_PROCESSORS static void compare_row(int64_t n, int64_t d, int64_t i, int64_t first, const double *restrict across,
-                                           double *restrict squares)
+/* Add to the squared distances of row i and the rows after it what d columns say, or (``begins``) start with that;
+   ``across`` (d, n + LANES): these columns, one after the other. */
+FOR_WIDE_PROCESSORS static void compare_row(int64_t n, int64_t d, int64_t i, int begins, const double *restrict across,
+                                            double *restrict squares)
 {
     int64_t width = n + LANES;
-    for (int64_t j = first; j < n; j += LANES) {
-        size_t size = (size_t)(n - j < LANES ? n - j : LANES) * sizeof(double);
+    for (int64_t j = i + 1; j < n; j += LANES) {
+        int64_t count = n - j < LANES ? n - j : LANES;
         double sum[LANES] = {0.0};
-        memcpy(sum, squares + j, size);
+        if (!begins) memcpy(sum, squares + j, (size_t)count * sizeof(double));
         for (int64_t c = 0; c < d; c++) {
             const double *column = across + c * width;
             for (int k = 0; k < LANES; k++) sum[k] += (column[i] - column[j + k]) * (column[i] - column[j + k]);
         }
-        memcpy(squares + j, sum, size);
+        if (count == LANES)
+            memcpy(squares + j, sum, sizeof sum); /* of a size that the compiler knows, which is no call */
+        else
+            memcpy(squares + j, sum, (size_t)count * sizeof(double));
     }
 }
 
@@ -68,56 +65,43 @@ FOR_ALL_PROCESSORS static void compare_row(int64_t n, int64_t d, int64_t i, int6
 static int compare_rows(int64_t n, int64_t d, const double *rows, double *condensed)
 {
     int64_t width = n + LANES;
-    double *across = calloc((size_t)(SOME_COLUMNS * width), sizeof(double));
+    double *across = calloc((size_t)((d < SOME_COLUMNS ? d : SOME_COLUMNS) * width), sizeof(double));
     if (!across) return NO_MEMORY;
-    for (int64_t k = 0; k < n * (n - 1) / 2; k++) condensed[k] = 0.0;
     for (int64_t first = 0; first < d; first += SOME_COLUMNS) {
         int64_t count = d - first < SOME_COLUMNS ? d - first : SOME_COLUMNS;
         for (int64_t i = 0; i < n; i++)
             for (int64_t c = 0; c < count; c++) across[c * width + i] = rows[i * d + first + c];
-        for (int64_t i = 0; i < n - 1; i++) compare_row(n, count, i, i + 1, across, condensed + place_less(n, i));
+        for (int64_t i = 0; i < n - 1; i++) compare_row(n, count, i, first == 0, across, condensed + place_less(n, i));
     }
     free(across);
     return 0;
 }
 
-static void take_roots(int64_t count, double *values)
+FOR_WIDE_PROCESSORS static void take_roots(int64_t count, double *values)
 {
     for (int64_t k = 0; k < count; k++) values[k] = sqrt(values[k]);
 }
 
-static void take_squares(int64_t count, const double *values, double *squares)
+FOR_WIDE_PROCESSORS static void take_squares(int64_t count, const double *values, double *squares)
 {
     for (int64_t k = 0; k < count; k++) squares[k] = values[k] * values[k];
 }
 
 /* --- rows of the matrix --- */
 
-typedef struct {
-    double distance;
-    int64_t link;
-} Place;
-
-static int by_distance(const void *one, const void *other)
-{
-    const Place *a = one, *b = other;
-    if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
-    return a->link < b->link ? -1 : a->link > b->link;
-}
-
 /* Write links, found in the order of levels, as rows in the order of their distances if ``sorted``. TIED if that is no
    order of joins: rounding has made a cluster nearer than its parts; or if distances are equal and must not be
-   (``untied``). ``made`` (3, n - 1): see nodes.c; ``number`` (2n - 1,) and ``places`` (n - 1,): room. */
+   (``untied``). ``made`` (3, n - 1): see nodes.c; ``number`` (2n - 1,) and ``places`` (2n,): room. */
 static int write_rows(int64_t n, int sorted, int untied, const int64_t *made, const double *distance, int64_t *number,
                       Place *places, double *matrix)
 {
     int64_t count = n - 1;
     for (int64_t k = 0; k < count; k++) places[k] = (Place){distance[k], k};
-    if (sorted) qsort(places, (size_t)count, sizeof(Place), by_distance);
+    if (sorted) sort_places(count, places, places + n); /* found one after the other: equal ones keep that order */
     for (int64_t x = 0; x < n; x++) number[x] = x;
-    for (int64_t k = 0; k < count; k++) number[n + places[k].link] = n + k;
+    for (int64_t k = 0; k < count; k++) number[n + places[k].which] = n + k;
     for (int64_t k = 0; k < count; k++) {
-        int64_t link = places[k].link, a = number[made[link]], b = number[made[count + link]];
+        int64_t link = places[k].which, a = number[made[link]], b = number[made[count + link]];
         double *row = matrix + 4 * k;
         if (untied && k && places[k].distance == places[k - 1].distance) return TIED;
         if ((a > b ? a : b) >= n + k) return TIED;
@@ -129,10 +113,10 @@ static int write_rows(int64_t n, int sorted, int untied, const int64_t *made, co
     return 0;
 }
 
-/* What of a criterion matters here: see criterion.h and algorithm/criteria.py. */
+/* What of a criterion matters here: see criterion.h and algorithm/criteria.py. The twin of Meaning in run/plain.py. */
 typedef struct {
-    int smallest, sums, offset, by_size, reducible;
-    double factor, joint;
+    int32_t smallest, reducible, sums, offset, by_size;
+    double factor, joint, height_factor;
 } Meaning;
 
 /* Everything that is needed on the way. */
@@ -140,49 +124,48 @@ typedef struct {
     int64_t n;
     double largest;         /* of the numbers that were given */
     const double *compared; /* (pairs,): distances as they are compared, condensed */
-    double *own;            /* room for them, if they are not what was given */
-    double *table, *weight; /* (n, n), (n,): room for levels */
+    double *room;           /* where the room for all that follows begins */
+    double *own;            /* (pairs,): distances as they are compared, if they are not what was given */
+    double *table, *weight; /* (n, n), (n,): for levels, but not by the smallest distance */
     double *distance;       /* (n,): of the links that were found */
     int64_t *links;         /* (5, n): these links, as reliac_levels or reliac_single have them */
     int64_t *ends, *made;   /* (2, n - 1), (3, n - 1): see nodes.c */
     int64_t *number;        /* (2n - 1,): room for the numbers of nodes */
-    Place *places;          /* (n - 1,): room for rows in order */
+    Place *places;          /* (2n,): room for rows in order */
 } Desk;
 
-static void clear(Desk *desk)
+/* Make room, in one piece: see make_room in tables.c. */
+static int clear(Desk *desk, size_t own, size_t table)
 {
-    free(desk->own);
-    free(desk->table);
-    free(desk->links);
-    free(desk->places);
+    size_t n = (size_t)desk->n;
+    desk->room = malloc((own + table + 2 * n) * sizeof(double) + 12 * n * sizeof(int64_t) + 2 * n * sizeof(Place));
+    if (!desk->room) return NO_MEMORY;
+    desk->own = desk->room;
+    desk->table = desk->own + own;
+    desk->weight = desk->table + table;
+    desk->distance = desk->weight + n;
+    desk->links = (int64_t *)(desk->distance + n);
+    desk->ends = desk->links + 5 * n;
+    desk->made = desk->ends + 2 * n;
+    desk->number = desk->made + 3 * n;
+    desk->places = (Place *)(desk->number + 2 * n);
+    return 0;
 }
 
 /* Turn what is given into distances as they are compared; make room. Returns 0, or why Python has to do it. */
-static int64_t prepare(Desk *desk, int64_t n, int64_t columns, const double *given, int squares)
+static int64_t prepare(Desk *desk, int64_t n, int64_t columns, const double *given, int squares, int smallest)
 {
-    size_t most = (size_t)n, pairs = most * (most - 1) / 2;
-    int64_t found = 0;
+    size_t pairs = (size_t)(n * (n - 1) / 2);
+    int own = columns || squares;
     *desk = (Desk){.n = n, .compared = given};
     if (!are_plain(columns ? n * columns : (int64_t)pairs, given, columns ? -FAR : 0.0, &desk->largest))
         return NONSENSE;
-    if (columns || squares) desk->own = malloc(pairs * sizeof(double));
-    desk->table = malloc((most * most + 2 * most) * sizeof(double));
-    desk->links = malloc(12 * most * sizeof(int64_t));
-    desk->places = malloc(most * sizeof(Place));
-    if (!desk->table || !desk->links || !desk->places || ((columns || squares) && !desk->own)) return NO_MEMORY;
-    desk->weight = desk->table + most * most;
-    desk->distance = desk->weight + most;
-    desk->ends = desk->links + 5 * most;
-    desk->made = desk->ends + 2 * most;
-    desk->number = desk->made + 3 * most;
-    if (columns) {
-        found = compare_rows(n, columns, given, desk->own);
-        if (found == 0 && !squares) take_roots((int64_t)pairs, desk->own);
-    } else if (squares) {
-        take_squares((int64_t)pairs, given, desk->own);
-    }
-    if (desk->own) desk->compared = desk->own;
-    return found;
+    if (clear(desk, own ? pairs : 0, smallest ? 0 : (size_t)(n * n))) return NO_MEMORY;
+    if (own) desk->compared = desk->own;
+    if (columns && compare_rows(n, columns, given, desk->own)) return NO_MEMORY;
+    if (columns && !squares) take_roots((int64_t)pairs, desk->own);
+    if (!columns && squares) take_squares((int64_t)pairs, given, desk->own);
+    return 0;
 }
 
 /* Find all links of every level, or (``one``) one link at a time, and the nodes that they join; ``ties``: 0 if a tie ends the
@@ -204,10 +187,10 @@ static int64_t find_links(const Desk *desk, const Meaning *meaning, int one, int
     return reliac_nodes(n, n - 1, desk->ends, desk->made);
 }
 
-/* The height of what was compared: the root of so many times that, or just that if the factor is 0. */
-static double height_of(double distance, double height_factor)
+/* The height of what was compared: just that, or (``rooted``) the root of so many times that. */
+static double height_of(const Meaning *meaning, int rooted, double distance)
 {
-    return height_factor > 0.0 ? sqrt(height_factor * distance) : distance;
+    return rooted ? sqrt(meaning->height_factor * distance) : distance;
 }
 
 /* --- the matrix of the standard strategy --- */
@@ -222,43 +205,46 @@ static int64_t make_matrix(const Desk *desk, const Meaning *meaning, int all, do
 }
 
 /* Write the linkage matrix (n - 1, 4) of the standard strategy, ties by index. ``given``: rows (n, columns), or, with no
-   columns, condensed distances. ``squares``: whether the squares of (Euclidean) distances are compared; heights: see
+   columns, condensed distances. ``squares``: whether the squares of (Euclidean) distances are compared; ``rooted``: see
    height_of. Returns n - 1, or why Python has to do it. */
-EXPORTED int64_t reliac_linkage(int64_t n, int64_t columns, const double *given, int32_t squares, double height_factor,
-                                int32_t smallest, int32_t reducible, int32_t sums, int32_t offset, int32_t by_size,
-                                double factor, double joint, double *matrix)
+EXPORTED int64_t reliac_linkage(int64_t n, int64_t columns, const double *given, int32_t squares, int32_t rooted,
+                                const Meaning *meaning, double *matrix)
 {
-    Meaning meaning = {smallest, sums, offset, by_size, reducible, factor, joint};
     Desk desk;
-    int64_t found = prepare(&desk, n, columns, given, squares);
-    if (found == 0) found = reducible ? make_matrix(&desk, &meaning, 1, matrix) : TIED;
-    if (found == TIED) found = make_matrix(&desk, &meaning, 0, matrix);
-    for (int64_t k = 0; k < found; k++) matrix[4 * k + 2] = height_of(matrix[4 * k + 2], height_factor);
-    clear(&desk);
+    int64_t found = prepare(&desk, n, columns, given, squares, meaning->smallest);
+    if (found == 0) found = meaning->reducible ? make_matrix(&desk, meaning, 1, matrix) : TIED;
+    if (found == TIED) found = make_matrix(&desk, meaning, 0, matrix);
+    for (int64_t k = 0; k < found; k++) matrix[4 * k + 2] = height_of(meaning, rooted, matrix[4 * k + 2]);
+    free(desk.room);
     return found;
 }
 
 /* --- the links of a tree --- */
 
+/* What else is found out on the way. The twin of Told in run/plain.py. */
+typedef struct {
+    double largest;       /* of the numbers that were given */
+    int64_t mixed, sound; /* their hash: see mixing.c; whether the links are those of a tree: see nodes.c */
+} Told;
+
 /* Write the links (n - 1,) of a whole tree, of all reliable ones of every level or (``one``) of one at a time; by the smallest
-   distance also the nearest objects of both sides, ``pairs`` (n - 1, 2). ``largest`` (1,): of the numbers given. The other arguments are those of reliac_linkage.
-   Returns n - 1, or why Python has to do it. */
-EXPORTED int64_t reliac_tree(int64_t n, int64_t columns, const double *given, int32_t squares, double height_factor,
-                             int32_t smallest, int32_t one, int32_t sums, int32_t offset, int32_t by_size, double factor,
-                             double joint, Record *links, int64_t *pairs, double *largest)
+   distance also the nearest objects of both sides, ``pairs`` (n - 1, 2). ``step``: of the rows that are hashed. The other arguments
+   are those of reliac_linkage; heights are roots where squares are compared. Returns n - 1, or why Python has to do it. */
+EXPORTED int64_t reliac_tree(int64_t n, int64_t columns, const double *given, int32_t squares, const Meaning *meaning,
+                             int32_t one, int64_t step, Record *links, int64_t *pairs, Told *told)
 {
-    Meaning meaning = {smallest, sums, offset, by_size, 0, factor, joint};
     Desk desk;
-    int64_t found = prepare(&desk, n, columns, given, squares), count = n - 1;
-    if (found == 0) found = find_links(&desk, &meaning, one, 1);
+    int64_t found = prepare(&desk, n, columns, given, squares, meaning->smallest), count = n - 1;
+    if (found == 0) found = find_links(&desk, meaning, one, 1);
     for (int64_t k = 0; k < found; k++) {
-        links[k] = (Record){desk.made[k], desk.made[count + k], height_of(desk.distance[k], height_factor), desk.links[k],
+        links[k] = (Record){desk.made[k], desk.made[count + k], height_of(meaning, squares, desk.distance[k]), desk.links[k],
                             desk.made[2 * count + k]};
-        if (!smallest) continue;
+        if (!meaning->smallest) continue;
         pairs[2 * k] = desk.links[3 * n + k];
         pairs[2 * k + 1] = desk.links[4 * n + k];
     }
-    *largest = desk.largest;
-    clear(&desk);
+    free(desk.room);
+    if (found != count) return found;
+    *told = (Told){desk.largest, reliac_mixed(n, columns, step, given), reliac_are_links(n, count, links, pairs)};
     return found;
 }

@@ -6,7 +6,8 @@
 #include "criterion.h"
 #include "smallest.h"
 
-#define MANY_TIES 8 /* links of a level, for every object */
+#define MANY_TIES 8   /* links of a level, for every object */
+#define MOST_KEPT 512 /* clusters whose distances are kept beside the sums that they follow from */
 
 typedef struct {
     int64_t p, q;
@@ -15,12 +16,13 @@ typedef struct {
 
 typedef struct {
     Criterion criterion;
-    int64_t n, m;                     /* objects; rows of the table as it lies in memory now */
+    int64_t n, m;                     /* objects; columns of the table as it lies in memory now, some of them empty */
     double *stored, *weight, *spread; /* (m, m), (m,), (m,): spread is the diagonal */
     double *smallest;                 /* (m,): of every cluster the distance of its nearest */
     double *distance;                 /* (m,): room for the distances of one cluster */
     double *found;                    /* (m,): room for numbers of new clusters */
     double *corner;                   /* room for the pairs of new clusters */
+    double *kept, *room_to_keep;      /* (m, m): of sums the distances that they stand for; NULL: they are computed anew */
     int64_t *near, *tied;             /* (m,): the nearest, the first by index; whether another one is as near */
     int64_t *name;                    /* (m,): the first object */
     int64_t *alive, count;            /* the rows that are not gone, in order, and their number */
@@ -39,29 +41,47 @@ enum { NONE = -1, GONE = -2 };
 
 /* --- who is near whom --- */
 
-FOR_ALL_PROCESSORS static void distances_from_sums(const Criterion *criterion, int64_t m, const double *restrict stored,
-                                                   double spread, double weight, const double *restrict spreads,
-                                                   const double *restrict weights, double *restrict distance)
+FOR_WIDE_PROCESSORS static void distances_from_sums(const Criterion *criterion, int64_t m, const double *restrict stored,
+                                                    double spread, double weight, const double *restrict spreads,
+                                                    const double *restrict weights, double *restrict distance)
 {
+    const Criterion rule = *criterion;
     for (int64_t c = 0; c < m; c++)
-        distance[c] = distance_from_sums(criterion, stored[c], spread, weight, spreads[c], weights[c]);
+        distance[c] = distance_from_sums(&rule, stored[c], spread, weight, spreads[c], weights[c]);
 }
 
-FOR_ALL_PROCESSORS static int some_not_larger(int64_t m, const double *restrict values, const double *restrict bounds)
+FOR_WIDE_PROCESSORS static int some_not_larger(int64_t m, const double *restrict values, const double *restrict bounds)
 {
     int64_t count = 0;
     for (int64_t c = 0; c < m; c++) count += values[c] <= bounds[c];
     return count > 0;
 }
 
+/* Write the distances of the cluster in row r to all others, infinite to itself. */
+static void write_distances(Table *t, int64_t r, double *distance)
+{
+    distances_from_sums(&t->criterion, t->m, t->stored + r * t->m, t->spread[r], t->weight[r], t->spread, t->weight, distance);
+    distance[r] = INFINITY;
+}
+
 /* The distances of the cluster in row r to all others; infinite to itself. */
 static const double *distances_of(Table *t, int64_t r)
 {
-    const double *row = t->stored + r * t->m;
-    if (!t->criterion.sums) return row;
-    distances_from_sums(&t->criterion, t->m, row, t->spread[r], t->weight[r], t->spread, t->weight, t->distance);
-    t->distance[r] = INFINITY;
+    if (!t->criterion.sums) return t->stored + r * t->m;
+    if (t->kept) return t->kept + r * t->m;
+    write_distances(t, r, t->distance);
     return t->distance;
+}
+
+/* The same of a new cluster, of which nothing is kept yet. */
+static const double *distances_of_new(Table *t, int64_t r)
+{
+    double *own;
+    if (!t->kept) return distances_of(t, r);
+    own = t->kept + r * t->m;
+    write_distances(t, r, own);
+    for (int64_t a = 0; a < t->count; a++) t->kept[t->alive[a] * t->m + r] = own[t->alive[a]];
+    return own;
 }
 
 /* Search all objects. As long as all weigh 1 and have no spread the distance is what is stored, and half of it by size:
@@ -110,7 +130,7 @@ static void search(Table *t, int later)
     for (int64_t k = 0; k < t->n_fresh; k++) t->smallest[t->fresh[k]] = -INFINITY; /* nobody comes as near as that */
     for (int64_t k = 0; k < t->n_lost; k++) t->smallest[t->lost[k]] = -INFINITY;
     for (int64_t k = 0; k < t->n_fresh; k++) {
-        const double *distance = distances_of(t, t->fresh[k]);
+        const double *distance = distances_of_new(t, t->fresh[k]);
         t->found[k] = smallest_of(t->m, distance, &t->their_near[k], &again);
         t->met_ties |= t->tied[t->fresh[k]] = again;
         tell_others(t, t->fresh[k], distance, later);

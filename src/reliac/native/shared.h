@@ -21,6 +21,21 @@
 #define FOR_ALL_PROCESSORS
 #endif
 
+/* The same three times, for small tables: the widest registers take a row of a hundred numbers in a few steps. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define FOR_WIDE_PROCESSORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define FOR_WIDE_PROCESSORS FOR_ALL_PROCESSORS
+#endif
+
+/* Before a loop: its rounds are independent but for what ``clause`` says, so they may be done side by side. */
+#if defined(__GNUC__)
+#define SIDE_BY_SIDE_(words) _Pragma(#words)
+#define SIDE_BY_SIDE(clause) SIDE_BY_SIDE_(omp simd clause)
+#else
+#define SIDE_BY_SIDE(clause)
+#endif
+
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
 #error "numbers would be rounded otherwise than NumPy rounds them"
 #endif
@@ -42,14 +57,16 @@ typedef struct {
     int64_t level, size;
 } Record;
 
-/* See unfolding.c, tables.c, edges.c and nodes.c. */
+/* See unfolding.c, tables.c, edges.c, nodes.c and mixing.c. */
 EXPORTED int64_t reliac_unfold(int64_t n, const double *condensed, double *square);
 EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_t sums, int32_t offset, int32_t by_size,
                                double factor, double joint, int32_t only_smallest, int32_t ties, int64_t n_clusters,
                                double max_level, double longest, int64_t *links, double *distance);
-EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_smallest, int64_t most, double max_level,
+EXPORTED int64_t reliac_single(int64_t n, const double *distances, int32_t only_smallest, int64_t most_links, double max_level,
                                double longest, int64_t *found, double *distance);
 EXPORTED int64_t reliac_nodes(int64_t n, int64_t count, const int64_t *ends, int64_t *made);
+EXPORTED int64_t reliac_are_links(int64_t n, int64_t count, const Record *links, const int64_t *pairs);
+EXPORTED int64_t reliac_mixed(int64_t n, int64_t columns, int64_t step, const double *numbers);
 
 /* What a function returns instead of a number of links, when NumPy has to do it: something is tied; there is no memory;
    what was given makes no sense, of which Python tells more. */

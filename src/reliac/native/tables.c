@@ -10,7 +10,7 @@
 
 /* --- joining --- */
 
-FOR_ALL_PROCESSORS static void join_rows(const Criterion *criterion, int64_t m, double *one, const double *other)
+FOR_WIDE_PROCESSORS static void join_rows(const Criterion *criterion, int64_t m, double *one, const double *other)
 {
     if (criterion->sums)
         for (int64_t c = 0; c < m; c++) one[c] = one[c] * criterion->factor + other[c] * criterion->factor;
@@ -115,6 +115,7 @@ static void join_in_place(Table *t)
             if (t->part[r] >= 0) continue;
             t->stored[r * m + p] = row[r];
             for (int64_t q = t->part[p]; q != NONE; q = t->next[q]) t->stored[r * m + q] = INFINITY;
+            for (int64_t q = t->kept ? t->part[p] : NONE; q != NONE; q = t->next[q]) t->kept[r * m + q] = INFINITY;
         }
         for (int64_t q = t->part[p]; q != NONE; q = t->next[q]) {
             t->spread[q] = 0.0;
@@ -123,20 +124,37 @@ static void join_in_place(Table *t)
     }
 }
 
-/* Write the rows and columns that are not gone to the front, joined on the way. A row is written where it, or one before
-   it, was: those that are still to be read lie behind. */
-static void contract(Table *t)
+/* Write the rows and columns that are not gone to the front of a table, row by row, with empty columns behind them, in which
+   all is infinite. A row is written where it, or one before it, was: those that are still to be read lie behind. */
+static void move_row(const Table *t, double *table, int64_t a, int64_t width, int64_t wide)
 {
-    int64_t m = t->m, width = t->count;
-    for (int64_t a = 0; a < width; a++) t->moved[t->alive[a]] = a;
+    const double *row = table + t->alive[a] * t->m;
+    double *to = table + a * wide;
+    for (int64_t b = 0; b < width; b++) to[b] = row[t->alive[b]]; /* never written before it is read */
+    for (int64_t b = width; b < wide; b++) to[b] = INFINITY;
+}
+
+/* The same for the stored numbers, joined on the way. */
+static void contract_stored(Table *t, int64_t width, int64_t wide)
+{
     for (int64_t a = 0; a < width; a++) {
         int64_t r = t->alive[a];
-        double *row = t->stored + r * m, *to = t->stored + a * width;
         if (t->part[r] >= 0) join_parts(t, r);
-        for (int64_t k = 0; k < t->n_fresh; k++) t->found[k] = joined_parts(t, row, t->fresh[k]);
-        for (int64_t b = 0; b < width; b++) to[b] = row[t->alive[b]]; /* never written before it is read */
-        for (int64_t k = 0; k < t->n_fresh; k++) to[t->moved[t->fresh[k]]] = t->found[k];
+        for (int64_t k = 0; k < t->n_fresh; k++) t->found[k] = joined_parts(t, t->stored + r * t->m, t->fresh[k]);
+        move_row(t, t->stored, a, width, wide);
+        for (int64_t k = 0; k < t->n_fresh; k++) t->stored[a * wide + t->moved[t->fresh[k]]] = t->found[k];
     }
+    for (int64_t j = 0; j < t->n_fresh; j++) /* the larger of both: the same bits on both sides */
+        for (int64_t k = 0; k < j; k++) {
+            double *one = t->stored + t->moved[t->fresh[j]] * wide + t->moved[t->fresh[k]];
+            double *other = t->stored + t->moved[t->fresh[k]] * wide + t->moved[t->fresh[j]];
+            *one = *other = *one > *other ? *one : *other;
+        }
+}
+
+/* Write what is known of clusters to the front, and their new places. */
+static void contract_clusters(Table *t, int64_t width, int64_t wide)
+{
     for (int64_t a = 0; a < width; a++) {
         int64_t r = t->alive[a];
         t->weight[a] = t->weight[r];
@@ -146,25 +164,33 @@ static void contract(Table *t)
         t->near[a] = t->near[r];
         t->unsure[a] = t->unsure[r];
         t->alive[a] = a;
-    }
-    for (int64_t k = 0; k < t->n_fresh; k++) t->fresh[k] = t->moved[t->fresh[k]];
-    for (int64_t k = 0; k < t->n_lost; k++) t->lost[k] = t->moved[t->lost[k]];
-    t->m = width;
-    for (int64_t j = 0; j < t->n_fresh; j++) /* the larger of both: the same bits on both sides */
-        for (int64_t k = 0; k < j; k++) {
-            double *one = t->stored + t->fresh[j] * width + t->fresh[k];
-            double *other = t->stored + t->fresh[k] * width + t->fresh[j];
-            *one = *other = *one > *other ? *one : *other;
-        }
-    for (int64_t a = 0; a < width; a++) {
-        t->spread[a] = t->criterion.sums ? t->stored[a * width + a] : 0.0;
-        if (!t->criterion.sums) t->stored[a * width + a] = INFINITY;
+        t->spread[a] = t->criterion.sums ? t->stored[a * wide + a] : 0.0;
+        if (!t->criterion.sums) t->stored[a * wide + a] = INFINITY;
+        t->found[a] = (double)t->unsure[a]; /* marks those whose nearest is not known */
         t->part[a] = NONE;
     }
-    for (int64_t a = 0; a < width; a++) t->found[a] = (double)t->unsure[a]; /* marks those whose nearest is not known */
-    for (int64_t k = 0; k < t->n_fresh; k++) t->found[t->fresh[k]] = 1.0;
-    for (int64_t k = 0; k < t->n_lost; k++) t->found[t->lost[k]] = 1.0;
+    for (int64_t a = width; a < wide; a++) { /* nobody is there */
+        t->weight[a] = 1.0;
+        t->spread[a] = 0.0;
+        t->smallest[a] = -INFINITY;
+    }
+    for (int64_t k = 0; k < t->n_fresh; k++) t->found[t->fresh[k] = t->moved[t->fresh[k]]] = 1.0;
+    for (int64_t k = 0; k < t->n_lost; k++) t->found[t->lost[k] = t->moved[t->lost[k]]] = 1.0;
     for (int64_t a = 0; a < width; a++) t->near[a] = t->found[a] > 0.0 ? a : t->moved[t->near[a]];
+}
+
+/* Join, and write what is not gone to the front. From then on distances are kept, if they stay in the cache. */
+static void contract(Table *t)
+{
+    int64_t width = t->count, wide = without_rest(width) <= t->m ? without_rest(width) : width;
+    for (int64_t a = 0; a < width; a++) t->moved[t->alive[a]] = a;
+    contract_stored(t, width, wide);
+    for (int64_t a = 0; a < width && t->kept; a++) move_row(t, t->kept, a, width, wide);
+    contract_clusters(t, width, wide);
+    t->m = wide;
+    if (!t->criterion.sums || t->kept || wide > MOST_KEPT) return;
+    t->kept = t->room_to_keep;
+    for (int64_t a = 0; a < width; a++) write_distances(t, a, t->kept + a * wide);
 }
 
 /* Join along the links of a level. */
@@ -186,23 +212,20 @@ static int join(Table *t, int64_t n_links, int only_smallest)
 
 /* --- all levels --- */
 
+/* Everything in one piece: several large ones make the system take memory back after every call, and clear it anew. */
 static int make_room(Table *t, int64_t n)
 {
-    size_t most = (size_t)(n > 0 ? n : 1), corner = most / 3 + 1;
-    double *numbers = malloc((4 * most + corner * corner) * sizeof(double));
-    int64_t *places = malloc(11 * most * sizeof(int64_t));
-    t->links = malloc(MANY_TIES * most * sizeof(Link));
-    if (!numbers || !places || !t->links) {
-        free(numbers);
-        free(places);
-        free(t->links);
-        return NO_MEMORY;
-    }
-    t->spread = numbers;
-    t->smallest = numbers + most;
-    t->distance = numbers + 2 * most;
-    t->found = numbers + 3 * most;
-    t->corner = numbers + 4 * most;
+    size_t most = (size_t)(n > 0 ? n : 1), corner = most / 3 + 1, kept = most < MOST_KEPT ? most : MOST_KEPT;
+    size_t numbers = 4 * most + corner * corner + (t->criterion.sums ? kept * kept : 0);
+    char *room = malloc(numbers * sizeof(double) + 11 * most * sizeof(int64_t) + MANY_TIES * most * sizeof(Link));
+    int64_t *places = (int64_t *)(room + numbers * sizeof(double));
+    if (!room) return NO_MEMORY;
+    t->spread = (double *)room;
+    t->smallest = t->spread + most;
+    t->distance = t->spread + 2 * most;
+    t->found = t->spread + 3 * most;
+    t->corner = t->spread + 4 * most;
+    t->room_to_keep = t->corner + corner * corner;
     t->near = places;
     t->name = places + most;
     t->alive = places + 2 * most;
@@ -214,14 +237,8 @@ static int make_room(Table *t, int64_t n)
     t->unsure = places + 8 * most;
     t->next = places + 9 * most;
     t->tied = places + 10 * most;
+    t->links = (Link *)(places + 11 * most);
     return 0;
-}
-
-static void leave_room(Table *t)
-{
-    free(t->spread);
-    free(t->near);
-    free(t->links);
 }
 
 /* Run the levels of a table of n objects, which is overwritten, and so are the weights. Returns the number of links, of
@@ -270,6 +287,6 @@ EXPORTED int64_t reliac_levels(int64_t n, double *stored, double *weight, int32_
             break;
         }
     }
-    leave_room(t);
+    free(t->spread); /* where the room begins */
     return count;
 }

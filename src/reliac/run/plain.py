@@ -8,6 +8,9 @@ what is wrong.
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Iterable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +21,7 @@ from ..engines.choice import done_at_once, may_be_done_at_once
 from ..engines.small.at_once import meaning_of
 from ..input.condensed import count_objects
 from ..input.distances import note_if_not_euclidean
+from ..input.fingerprints import plain_fingerprint, plain_step
 from ..input.misreadings import refuse_edges
 from ..input.objects import Distances, Objects, Vectors
 from ..input.options import Stop
@@ -36,7 +40,25 @@ USUAL_RULES: dict[Any, Any] = {
 }
 
 #: The same of neighbors, join_components, engine, progress, checkpoint and keep_lists.
-USUAL_RUN: dict[Any, Any] = dict(enumerate((None, False, "auto", None, None, False)))
+USUAL_RUN: tuple[Any, ...] = (None, False, "auto", None, None, False)
+
+#: What stops a run: nothing.
+TO_THE_END = Stop()
+
+
+class Meaning(ctypes.Structure):
+    """What C code has to know of a criterion: see ``native/plain.c``."""
+
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in ("smallest", "reducible", "sums", "offset", "by_size")),
+        *((name, ctypes.c_double) for name in ("factor", "joint", "height_factor")),
+    )
+
+
+class Told(ctypes.Structure):
+    """What C code finds out besides the links of a tree: see ``native/plain.c``."""
+
+    _fields_ = (("largest", ctypes.c_double), ("mixed", ctypes.c_int64), ("sound", ctypes.c_int64))
 
 
 class Plain(NamedTuple):
@@ -84,7 +106,7 @@ def tree_of_array(y: Any, criterion: Any, rules: dict[str, Any], run_options: tu
     ``rules``: what :func:`make_problem` takes. ``run_options``: the others, in the order of their usual values here.
     """
     metric, alpha, row = rules["metric"], rules["alpha"], get_criterion(criterion)
-    if not _are(rules, USUAL_RULES) or not _are(dict(enumerate(run_options)), USUAL_RUN):
+    if not _are(run_options, USUAL_RUN) or not _are(map(rules.__getitem__, USUAL_RULES), USUAL_RULES.values()):
         return None
     if type(alpha) is not float or alpha not in (0.0, 1.0):
         return None
@@ -94,48 +116,55 @@ def tree_of_array(y: Any, criterion: Any, rules: dict[str, Any], run_options: tu
     found = None if plain is None else _links_in_c(plain, row, alpha == 0.0)
     if plain is None or found is None:
         return None
-    links, pairs, largest = found
+    links, pairs, told = found
     _note_if_unfit(plain, row)
-    objects: Objects = Vectors(rows=y) if plain.columns else Distances(matrix=y, largest=largest)
-    problem = Problem(objects, row, metric, alpha, 0.0, np.ones(plain.n), Stop())
-    return tree_of_links(problem, links, pairs, done_at_once(plain.n))
+    objects: Objects = Vectors(rows=y) if plain.columns else Distances(matrix=y, largest=told.largest)
+    problem = Problem(objects, row, metric, alpha, 0.0, np.ones(plain.n), TO_THE_END)
+    fingerprint = plain_fingerprint(plain.n, plain.columns, told.mixed)
+    choice, sound = done_at_once(plain.n), bool(told.sound)
+    return tree_of_links(problem, links, pairs, choice, fingerprint=fingerprint, sound=sound)
 
 
-def _are(options: dict[Any, Any], usual: dict[Any, Any]) -> bool:
+def _are(options: Iterable[Any], usual: Iterable[Any]) -> bool:
     """Tell whether options have their usual values; what is of another type, such as an array, is not compared."""
-    for name, value in usual.items():
-        given = options[name]
+    for given, value in zip(options, usual, strict=True):
         if given is not value and (type(given) is not type(value) or given != value):
             return False
     return True
+
+
+@cache
+def _meaning(name: str) -> Any:
+    """Return where C code finds what it has to know of a criterion."""
+    row = get_criterion(name)
+    meaning = Meaning(row.reduction is np.minimum, row.reducible, *meaning_of(row), row.height_factor)
+    return ctypes.byref(meaning)
 
 
 def linkage_in_c(plain: Plain, criterion: Criterion, squared: bool, rooted: bool) -> NDArray[np.float64] | None:
     """Let C code make a linkage matrix; None if it cannot."""
     matrix = np.empty((plain.n - 1, 4))
     found = library().reliac_linkage(
-        *(plain.n, plain.columns, address(plain.numbers), squared, criterion.height_factor if rooted else 0.0),
-        *(criterion.reduction is np.minimum, criterion.reducible, *meaning_of(criterion), address(matrix)),
+        *(plain.n, plain.columns, address(plain.numbers), squared, rooted, _meaning(criterion.name), address(matrix))
     )
     return matrix if found == plain.n - 1 else None
 
 
 def _links_in_c(
     plain: Plain, criterion: Criterion, one: bool
-) -> tuple[NDArray[np.void], NDArray[np.intp] | None, float] | None:
+) -> tuple[NDArray[np.void], NDArray[np.intp] | None, Told] | None:
     """Let C code make the links of a tree, with single also the pairs of objects that they join; None if it cannot.
 
-    The third is the largest number of all that were given.
+    The third is what else it has found out.
     """
-    links, single = np.empty(plain.n - 1, LINK), criterion.reduction is np.minimum
-    pairs, largest = np.empty((plain.n - 1, 2), np.int64) if single else None, np.empty(1)
-    by_squares = _by_squares(plain, criterion)
+    n, columns = plain.n, plain.columns
+    links, told = np.empty(n - 1, LINK), Told()
+    pairs = np.empty((n - 1, 2), np.int64) if criterion.reduction is np.minimum else None
     found = library().reliac_tree(
-        *(plain.n, plain.columns, address(plain.numbers), by_squares, criterion.height_factor if by_squares else 0.0),
-        *(single, one, *meaning_of(criterion), address(links)),
-        *(None if pairs is None else address(pairs), address(largest)),
+        *(n, columns, address(plain.numbers), _by_squares(plain, criterion), _meaning(criterion.name), one),
+        *(plain_step(n, columns), address(links), None if pairs is None else address(pairs), ctypes.byref(told)),
     )
-    return (links, pairs, float(largest[0])) if found == plain.n - 1 else None
+    return (links, pairs, told) if found == n - 1 else None
 
 
 def _by_squares(plain: Plain, criterion: Criterion) -> bool:

@@ -332,12 +332,17 @@ def tree_of_links(
     objects: NDArray[np.intp] | None = None,
     fingerprint: str | None = None,
     lists: Found | None = None,
+    sound: bool = False,
 ) -> ClusterTree:
-    """Make a tree of its links, and with single the pairs of objects; see :func:`make_tree`."""
+    """Make a tree of its links, and with single the pairs of objects; see :func:`make_tree`.
+
+    ``sound``: the links have been checked already, by the code that would do it here.
+    """
     name = metric_name(problem.metric)
     kind = problem.objects.matrix_type
     precision = {} if kind == np.float64 else {"precision": kind.name}
-    return ClusterTree(
+    make = ClusterTree.of_sound_links if sound else ClusterTree
+    return make(
         n_objects=problem.n_objects,
         links=links,
         names=problem.objects.names,

@@ -80,6 +80,14 @@ class ClusterTree:
             if array is not None:
                 array.setflags(write=False)
 
+    @classmethod
+    def of_sound_links(cls, **fields: Any) -> ClusterTree:
+        """Make a tree of links that were checked as they were made (``reliac_are_links``): nobody looks again."""
+        tree = cls.__new__(cls)
+        tree.__dict__.update(fields)
+        tree._freeze()
+        return tree
+
     def __repr__(self) -> str:
         """Return a small table: objects, levels, clusters per level, engine and why."""
         return levels.table_of_levels(self)
