@@ -23,7 +23,7 @@ from reliac.input.problem import make_problem
 CRITERIA = ("single", "complete", "average", "weighted")
 
 
-@pytest.fixture(params=["as a small graph", "as a large one"])
+@pytest.fixture
 def size(request: Any, monkeypatch: Any) -> str:
     """Treat graphs as small ones, and as large ones: numbered anew, contracted again and again, in threads."""
     if request.param == "as a large one":
@@ -34,11 +34,12 @@ def size(request: Any, monkeypatch: Any) -> str:
     return str(request.param)
 
 
+#: Both sizes stand beside each other: what their trees are compared with is made once.
+both_sizes = pytest.mark.parametrize("size", ["as a small graph", "as a large one"], indirect=True)
+
+
 def run(n: int, edges: Edges, criterion: str, engine: str = "graph", **options: Any) -> reliac.ClusterTree:
     return reliac.cluster_edges(edges, criterion, objects=range(n), engine=engine, **options)
-
-
-# Graphs are treated as small and as large ones beside each other: what their trees are compared with is made once.
 
 
 @lru_cache(maxsize=100)
@@ -82,6 +83,7 @@ def check_made(tree: reliac.ClusterTree, expected: list[Made]) -> None:
     assert np.allclose(np.unique(tree.links["distance"]), heights, rtol=1e-12)
 
 
+@both_sizes
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_tree_is_that_of_the_completed_matrix_bit_for_bit(name: str, criterion: str, size: str) -> None:
@@ -117,6 +119,7 @@ def test_a_complete_graph_has_the_tree_of_its_matrix(criterion: str) -> None:
         assert same(run(n, (p, q, distance), criterion, missing=missing), expected)
 
 
+@both_sizes
 @pytest.mark.parametrize("criterion", ["single", "complete", "average"])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_missing_pairs_that_are_ignored_do_not_count(name: str, criterion: str, size: str) -> None:
@@ -168,6 +171,7 @@ def test_any_graph_has_the_tree_of_its_completed_matrix(
     assert same(run(n, edges, criterion, **options), run(n, edges, criterion, engine="literal", **options))
 
 
+@both_sizes
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_counts_of_a_deep_tree_keep_every_bit(size: str, alpha: float) -> None:
     """One object after the other joins a growing cluster, so its share is halved 40 times; every third pair misses."""
@@ -204,6 +208,7 @@ def test_complete_forgets_clusters_that_can_never_join() -> None:
     assert engine.rows.used[0] == 0
 
 
+@both_sizes
 @pytest.mark.parametrize("criterion", ["complete", "average"])
 @pytest.mark.parametrize("name", [*GRAPHS, "floats"])
 def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_numbers(
@@ -225,6 +230,7 @@ def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_nu
             assert np.array_equal(part.develop().links, wide.links), options
 
 
+@both_sizes
 def test_early_stopping_and_developing_give_the_whole_tree(size: str) -> None:
     n, edges = GRAPHS["thick"]
     for criterion in CRITERIA:
@@ -234,6 +240,7 @@ def test_early_stopping_and_developing_give_the_whole_tree(size: str) -> None:
         assert np.array_equal(part.develop().links, whole.links)
 
 
+@both_sizes
 def test_weights_stand_for_objects_that_have_joined_already(size: str) -> None:
     n, edges = GRAPHS["distinct"]
     weights = np.random.default_rng(1).integers(1, 4, n)
@@ -261,6 +268,7 @@ def joined(X: Any, edges: Edges, criterion: str, **options: Any) -> reliac.Clust
     return reliac.cluster(X, criterion, metric="sqeuclidean", connectivity=connectivity, **options)
 
 
+@both_sizes
 @pytest.mark.parametrize("criterion", ["ward", "centroid", "median", "average"])
 @pytest.mark.parametrize("name", ["few", "thin", "tied", "star", "chain", "grid", "split"])
 def test_only_neighbours_are_joined_by_the_distance_of_vectors(name: str, criterion: str, size: str) -> None:
@@ -271,6 +279,7 @@ def test_only_neighbours_are_joined_by_the_distance_of_vectors(name: str, criter
             check_made(joined(X, edges, criterion, alpha=alpha), of_neighbours(name, largest, criterion, alpha))
 
 
+@both_sizes
 def test_one_link_at_a_time_is_the_tree_of_scikit_learn(size: str) -> None:
     cluster = pytest.importorskip("sklearn.cluster")
     neighbors = pytest.importorskip("sklearn.neighbors")
