@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,24 @@ from devices import choose_device
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 choose_device()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Generator[None, None, None]:
+    """Leave all that is imported and collected out of every search for garbage.
+
+    These are millions of objects that stay to the end. To go through them takes half a second, each time, and tests
+    that measure memory do that again and again.
+    """
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Give it back, for what modules clear away at the end."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -122,13 +122,13 @@ def test_tie_free_vectors_give_the_tree_of_the_definition(engine, criterion, alp
 
 
 @run_by(OF_DISTANCES)
-@pytest.mark.parametrize("form", ["square", "condensed", "float32"])
+@pytest.mark.parametrize("form", ["square", "condensed", "float32"])  # beside each other: they have one reference
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_tied_given_distances_give_the_tree_of_the_definition_bit_for_bit(engine, criterion, alpha, form):
     rng = np.random.default_rng(7)
-    D = np.triu(rng.integers(3, 7, size=(22, 22)), 1).astype(np.float32 if form == "float32" else float)
+    D = np.triu(rng.integers(3, 7, size=(22, 22)), 1).astype(float)
     D += D.T
-    given_form = squareform(D) if form == "condensed" else D
+    given_form = {"square": D, "condensed": squareform(D), "float32": D.astype(np.float32)}[form]
     geometric = criterion in GEOMETRIC
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", reliac.NotEuclideanWarning)

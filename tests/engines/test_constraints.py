@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reliac
-from constrained import by_definition, check_made, defined, from_points, some_constraints, violations
+from constrained import Made, by_definition, check_made, defined, from_points, some_constraints, violations
 from graphs import GRAPHS, random_edges
 from problems import CRITERIA, REDUCIBLE, blobs, grid, lattice, tied
 from reliac.engines.choice import ENGINES, get_engine
@@ -45,14 +46,24 @@ def check_partitions(tree: reliac.ClusterTree, constraints: dict[str, Any]) -> N
         assert "n_clusters" not in cut or labels.max() + 1 == cut["n_clusters"]
 
 
+def few_points(seed: int) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
+    X = [tied(seed)[:16], lattice(seed, n=14, d=1, side=9), grid(3)][seed % 3]
+    return X, some_constraints(len(X), seed)
+
+
+@lru_cache(maxsize=100)  # engines stand beside each other: what they are compared with is made once
+def made_of_few(criterion: str, seed: int, alpha: float) -> list[Made]:
+    X, constraints = few_points(seed)
+    return by_definition(len(X), *from_points(X, criterion), alpha=alpha, **defined(constraints))
+
+
 @pytest.mark.parametrize("engine", TAKERS)
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_trees_with_constraints_are_those_of_the_definition(criterion: str, engine: str) -> None:
     for seed in range(12):
-        X = [tied(seed)[:16], lattice(seed, n=14, d=1, side=9), grid(3)][seed % 3]
-        constraints = some_constraints(len(X), seed)
+        X, constraints = few_points(seed)
         for alpha in ALPHAS:
-            expected = by_definition(len(X), *from_points(X, criterion), alpha=alpha, **defined(constraints))
+            expected = made_of_few(criterion, seed, alpha)
             check_made(cluster(X, criterion, engine=engine, alpha=alpha, **constraints), expected)
 
 
@@ -100,17 +111,34 @@ def test_more_ties_than_can_be_listed_are_settled_in_the_same_order(criterion: s
             assert same(*trees)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@lru_cache(maxsize=100)
+def unconstrained(criterion: str, seed: int, **options: Any) -> reliac.ClusterTree:
+    return cluster(tied(seed), criterion, engine="literal", **options)
+
+
+#: Data and options for which constraints that forbid nothing are tried.
+FREE = [
+    (seed, {"alpha": alpha, "tie_tolerance": tolerance})
+    for seed in range(5)
+    for alpha in ALPHAS
+    for tolerance in (0.0, 0.3)
+]
+
+
 @pytest.mark.parametrize("engine", TAKERS)
+@pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_size_that_nothing_exceeds_changes_nothing(criterion: str, engine: str) -> None:
-    for seed in range(5):
+    for seed, options in FREE:
         X = tied(seed)
-        for alpha in ALPHAS:
-            for tolerance in (0.0, 0.3):
-                options = {"alpha": alpha, "tie_tolerance": tolerance}
-                plain = cluster(X, criterion, engine="literal", **options)
-                assert same(cluster(X, criterion, engine=engine, max_size=len(X), **options), plain)
-                assert same(cluster(X, criterion, **NONE, **options), cluster(X, criterion, **options))
+        bound = cluster(X, criterion, engine=engine, max_size=len(X), **options)
+        assert same(bound, unconstrained(criterion, seed, **options))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_constraints_that_are_none_change_nothing(criterion: str) -> None:
+    for seed, options in FREE:
+        X = tied(seed)
+        assert same(cluster(X, criterion, **NONE, **options), cluster(X, criterion, **options))
 
 
 @settings(max_examples=150, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -16,6 +17,7 @@ from problems import ALPHAS, CRITERIA, GEOMETRIC, blobs, grid, lattice
 from references import FAST, cluster_squares, literal_tree, problem_of_squares, takers, takers_of_each
 from reliac.algorithm.contract import TooManyTies
 from reliac.engines.choice import choose, get_engine
+from reliac.engines.compiled.ready import writable_folder
 from reliac.native.library import library
 
 #: Pairs (engine, criterion) that can be run. Which they are is a test of the conformance suite.
@@ -370,7 +372,8 @@ def test_any_layout_of_a_given_matrix_gives_the_same_tree(order):
         given = given[::2, ::2]
     given.flags.writeable = order != "read-only"
     for criterion in ("complete", "centroid"):
-        fast, literal = both("matrix", given, criterion, metric="precomputed")
+        fast = cluster_squares(given, criterion, metric="precomputed", engine="matrix")
+        literal = literal_tree(D, criterion, metric="precomputed")
         assert np.array_equal(fast.links["left"], literal.links["left"])
         np.testing.assert_allclose(fast.links["distance"], literal.links["distance"], rtol=1e-9)
 
@@ -401,20 +404,32 @@ def test_auto_chooses_by_criterion_and_metric(criterion, metric, d, wanted):
 
 
 def test_the_choice_does_not_depend_on_what_the_process_or_the_machine_did_before(tmp_path):
-    code = (
+    """Before and after a process compiles all that: test_kept_code.py."""
+    first = (
         "import sys, numpy as np, reliac\n"
         "X = np.random.default_rng(0).random((700, 3))\n"
         "print(*{reliac.cluster(X, 'complete').engine for _ in range(12)}, end=' ')\n"
         "assert 'numba' not in sys.modules\n"
+    )
+    later = (
         "reliac.cluster(X[:30], 'complete', engine='dense')\n"
         "print(*{reliac.cluster(X, 'complete').engine for _ in range(3)}, end=' ')\n"
         "reliac.cluster(X, 'complete', engine='dense')\n"
         "print(reliac.cluster(X, 'complete').engine)"
     )
-    env = {**os.environ, "RELIAC_CACHE": str(tmp_path), "RELIAC_KEEP_COMPILED": "1"}
-    for _ in range(2):  # after the first process the machine has the dense engine
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
-        assert done.stdout.split() == ["small"] * 3
+
+    def engines(code):
+        env = {**os.environ, "RELIAC_CACHE": str(tmp_path), "RELIAC_KEEP_COMPILED": "1"}
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env).stdout
+
+    assert engines(first).split() == ["small"]  # the machine has nothing
+    reliac.warmup("dense", n_jobs=1)
+    if (folder := writable_folder()) is not None:  # what this process has compiled, and no note of it
+        shutil.copytree(folder, tmp_path / "compiled" / folder.name, dirs_exist_ok=True)
+    assert not list(tmp_path.rglob("dense-*"))
+    for _ in range(2):  # after the first process it is noted that the machine has the dense engine
+        assert engines(first + later).split() == ["small"] * 3
+        assert list(tmp_path.rglob("dense-*"))
 
 
 @pytest.mark.parametrize("engine", ["dense", "matrix"])

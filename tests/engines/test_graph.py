@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from reliac.input.problem import make_problem
 CRITERIA = ("single", "complete", "average", "weighted")
 
 
-@pytest.fixture(params=["as a small graph", "as a large one"])
+@pytest.fixture
 def size(request: Any, monkeypatch: Any) -> str:
     """Treat graphs as small ones, and as large ones: numbered anew, contracted again and again, in threads."""
     if request.param == "as a large one":
@@ -33,8 +34,35 @@ def size(request: Any, monkeypatch: Any) -> str:
     return str(request.param)
 
 
+#: Both sizes stand beside each other: what their trees are compared with is made once.
+both_sizes = pytest.mark.parametrize("size", ["as a small graph", "as a large one"], indirect=True)
+
+
 def run(n: int, edges: Edges, criterion: str, engine: str = "graph", **options: Any) -> reliac.ClusterTree:
     return reliac.cluster_edges(edges, criterion, objects=range(n), engine=engine, **options)
+
+
+@lru_cache(maxsize=100)
+def completed(name: str, criterion: str, **options: Any) -> reliac.ClusterTree:
+    """Return the tree of the completed matrix."""
+    return run(*GRAPHS[name], criterion, engine="literal", **options)
+
+
+@lru_cache(maxsize=100)
+def listed_only(name: str, criterion: str, alpha: float) -> list[Made]:
+    """Return what the definition makes where missing pairs are ignored."""
+    return ignoring_missing(*GRAPHS[name], criterion, alpha)
+
+
+@lru_cache(maxsize=100)
+def of_neighbours(name: str, largest: int, criterion: str, alpha: float) -> list[Made]:
+    """Return what the definition makes of points of which only neighbours may be joined."""
+    n, edges = GRAPHS[name]
+    return among_neighbours(some_points(n, largest), edges, criterion, alpha)
+
+
+def some_points(n: int, largest: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(n).integers(0, largest, size=(n, 2)).astype(float)
 
 
 def same(a: reliac.ClusterTree, b: reliac.ClusterTree) -> bool:
@@ -55,6 +83,7 @@ def check_made(tree: reliac.ClusterTree, expected: list[Made]) -> None:
     assert np.allclose(np.unique(tree.links["distance"]), heights, rtol=1e-12)
 
 
+@both_sizes
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_tree_is_that_of_the_completed_matrix_bit_for_bit(name: str, criterion: str, size: str) -> None:
@@ -63,9 +92,7 @@ def test_the_tree_is_that_of_the_completed_matrix_bit_for_bit(name: str, criteri
         for alpha in ALPHAS:
             for tolerance in (0.0, 0.3):
                 options = {"missing": missing, "alpha": alpha, "tie_tolerance": tolerance}
-                assert same(
-                    run(n, edges, criterion, **options), run(n, edges, criterion, engine="literal", **options)
-                ), options
+                assert same(run(n, edges, criterion, **options), completed(name, criterion, **options)), options
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -92,6 +119,7 @@ def test_a_complete_graph_has_the_tree_of_its_matrix(criterion: str) -> None:
         assert same(run(n, (p, q, distance), criterion, missing=missing), expected)
 
 
+@both_sizes
 @pytest.mark.parametrize("criterion", ["single", "complete", "average"])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_missing_pairs_that_are_ignored_do_not_count(name: str, criterion: str, size: str) -> None:
@@ -100,7 +128,7 @@ def test_missing_pairs_that_are_ignored_do_not_count(name: str, criterion: str, 
         pytest.skip("the definition takes long here")
     for alpha in (0.0, 0.3, 1.0):
         tree = run(n, edges, criterion, missing="ignore", alpha=alpha)
-        check_made(tree, ignoring_missing(n, edges, criterion, alpha))
+        check_made(tree, listed_only(name, criterion, alpha))
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -143,6 +171,7 @@ def test_any_graph_has_the_tree_of_its_completed_matrix(
     assert same(run(n, edges, criterion, **options), run(n, edges, criterion, engine="literal", **options))
 
 
+@both_sizes
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_counts_of_a_deep_tree_keep_every_bit(size: str, alpha: float) -> None:
     """One object after the other joins a growing cluster, so its share is halved 40 times; every third pair misses."""
@@ -179,6 +208,7 @@ def test_complete_forgets_clusters_that_can_never_join() -> None:
     assert engine.rows.used[0] == 0
 
 
+@both_sizes
 @pytest.mark.parametrize("criterion", ["complete", "average"])
 @pytest.mark.parametrize("name", [*GRAPHS, "floats"])
 def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_numbers(
@@ -200,6 +230,7 @@ def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_nu
             assert np.array_equal(part.develop().links, wide.links), options
 
 
+@both_sizes
 def test_early_stopping_and_developing_give_the_whole_tree(size: str) -> None:
     n, edges = GRAPHS["thick"]
     for criterion in CRITERIA:
@@ -209,6 +240,7 @@ def test_early_stopping_and_developing_give_the_whole_tree(size: str) -> None:
         assert np.array_equal(part.develop().links, whole.links)
 
 
+@both_sizes
 def test_weights_stand_for_objects_that_have_joined_already(size: str) -> None:
     n, edges = GRAPHS["distinct"]
     weights = np.random.default_rng(1).integers(1, 4, n)
@@ -236,16 +268,18 @@ def joined(X: Any, edges: Edges, criterion: str, **options: Any) -> reliac.Clust
     return reliac.cluster(X, criterion, metric="sqeuclidean", connectivity=connectivity, **options)
 
 
+@both_sizes
 @pytest.mark.parametrize("criterion", ["ward", "centroid", "median", "average"])
 @pytest.mark.parametrize("name", ["few", "thin", "tied", "star", "chain", "grid", "split"])
 def test_only_neighbours_are_joined_by_the_distance_of_vectors(name: str, criterion: str, size: str) -> None:
     n, edges = GRAPHS[name]
     for largest in (3, 1000):
-        X = np.random.default_rng(n).integers(0, largest, size=(n, 2)).astype(float)
+        X = some_points(n, largest)
         for alpha in (0.0, 0.3, 1.0):
-            check_made(joined(X, edges, criterion, alpha=alpha), among_neighbours(X, edges, criterion, alpha))
+            check_made(joined(X, edges, criterion, alpha=alpha), of_neighbours(name, largest, criterion, alpha))
 
 
+@both_sizes
 def test_one_link_at_a_time_is_the_tree_of_scikit_learn(size: str) -> None:
     cluster = pytest.importorskip("sklearn.cluster")
     neighbors = pytest.importorskip("sklearn.neighbors")

@@ -160,12 +160,19 @@ def test_who_may_write_nothing_gets_the_same_tree_and_is_told_once_what_to_do(in
     X = "np.random.default_rng(0).integers(0, 9, (60, 2)).astype(float)"
     code = (
         f"import numpy as np, reliac\nX = {X}\n"
+        "Y = np.random.default_rng(0).random((700, 3))\n"
+        "chosen = [reliac.cluster(Y, 'complete').engine]\n"
         "one, two = (reliac.cluster(X, c, engine='dense') for c in ('ward', 'complete'))\n"
+        "chosen += [reliac.cluster(Y, 'complete').engine]\n"
+        "reliac.cluster(Y, 'complete', engine='dense')\n"
+        "chosen += [reliac.cluster(Y, 'complete').engine]\n"
         "other = reliac.cluster(X, 'ward', engine='literal')\n"
-        "print(reliac.__file__, np.array_equal(one.links, other.links))"
+        "print(reliac.__file__, np.array_equal(one.links, other.links), *chosen)"
     )
     out, err = run_python(code, nobody(), **{**installed, "HOME": "/nonexistent"})
-    assert out == f"{tmp_path}/installed/reliac/__init__.py True\n"
+    file, *told = out.split()
+    assert file == f"{tmp_path}/installed/reliac/__init__.py"
+    assert told == ["True", "small", "small", "small"]  # that all is compiled changes no choice
     assert err.count("no folder for compiled code can be written. Set RELIAC_CACHE (or NUMBA_CACHE_DIR)") == 1
     assert err.count("compiling") == 1
     assert not list(tmp_path.rglob("__pycache__"))

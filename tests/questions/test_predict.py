@@ -49,17 +49,15 @@ def literal(tree, X, new, labels, criterion, weight=None, d=None):
     points, rows = both[: len(X)], both[len(X) :]
     weight = [one] * len(X) if weight is None else [one * int(value) for value in weight]
     clusters = literal_clusters(tree, labels, criterion, weight, one)
+    measure, among = DISTANCE[criterion], d or squared
+    geometric = criterion in GEOMETRIC  # these compare places and need no distances of the objects
+    inside = [] if geometric else [[among(x, y) for y in points] for x in points]
     found = []
     for row in rows:
-        distances = [[(d or squared)(x, y) for y in (*points, row)] for x in (*points, row)]
-        place = points if criterion in GEOMETRIC else None
-        measure = DISTANCE[criterion]
-        found.append(
-            [
-                measure(None if place is None else [*place, row], distances, cluster, {len(X): one}, [*weight, one])
-                for cluster in clusters
-            ]
-        )
+        place = [*points, row] if geometric else None
+        to_row = [] if geometric else [among(x, row) for x in points]
+        distances = [*([*line, end] for line, end in zip(inside, to_row, strict=True)), [*to_row, among(row, row)]]
+        found.append([measure(place, distances, cluster, {len(X): one}, [*weight, one]) for cluster in clusters])
     return found
 
 
