@@ -49,4 +49,68 @@ static void fold_strip(Folding *f, Hand *hand, int64_t strip)
     }
 }
 
+/* --- the whole table --- */
+
+/* Memory for a table that will be written from its beginning to its end; in large pages, if the system has any. */
+static double *room_for_table(int64_t clusters)
+{
+    size_t size = (size_t)clusters * (size_t)(clusters - 1) / 2 * sizeof(double) + sizeof(double);
+#ifdef __linux__
+    void *room = NULL;
+    if (size < ((size_t)1 << 25)) return malloc(size); /* is had again without a page fault */
+    if (posix_memalign(&room, (size_t)1 << 21, size)) return NULL;
+    madvise(room, size, MADV_HUGEPAGE); /* where that is not known nothing is lost */
+    return room;
+#else
+    return malloc(size);
+#endif
+}
+
+/* Say which rows become which; the first table is written to a place of its own, later ones shrink where they lie. */
+static void plan_fold(Folding *f)
+{
+    f->spare = f->own ? f->own : room_for_table(f->m);
+    if (!f->spare) {
+        f->end = WITHOUT_MEMORY;
+        return;
+    }
+    for (int64_t a = 0; a < f->m; a++) f->place[f->alive[a]] = (int32_t)a;
+    for (int64_t i = 0; i < f->rows; i++) f->place[i] = f->place[f->owner[i]]; /* owners come first */
+}
+
+/* From now on every cluster is one row. */
+static void take_folded(Folding *f)
+{
+    for (int64_t a = 0; a < f->m; a++) {
+        int64_t p = f->alive[a];
+        f->weight[a] = f->weight[p];
+        f->spread[a] = f->spread[p];
+        f->name[a] = f->name[p];
+        f->alive[a] = f->owner[a] = f->last[a] = (int32_t)a;
+        f->next[a] = NONE;
+        f->size[a] = 1;
+        f->share[a] = 1.0;
+        f->born[a] = 0;
+    }
+    f->own = f->spare;
+    f->rows = f->m;
+}
+
+/* Write the table anew, one row for every cluster. */
+static void fold(Folding *f, Hand *hand, int first)
+{
+    int64_t strip;
+    meet(f);
+    if (first) plan_fold(f);
+    meet(f);
+    if (f->end == WITHOUT_MEMORY) return;
+    while ((strip = take(&f->taken_next)) * STRIP < f->m) fold_strip(f, hand, strip);
+    meet(f);
+    if (first) {
+        take_folded(f);
+        begin_search(f);
+    }
+    meet(f);
+}
+
 #endif
