@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import random
 import signal
 import subprocess
 import sys
@@ -16,10 +17,9 @@ import reliac
 from problems import blobs
 
 #: Slow enough to be hit: the standard strategy, one link a level, searches in small pieces, a checkpoint whenever one
-#: can be written, and a short rest after each. One child after the other is killed; what they need is imported and
-#: loaded before, so that a kill falls into a run and not into what precedes it.
+#: can be written, and a short rest after each.
 RUN = """
-import multiprocessing, os, random, signal, sys, time
+import sys, time
 import numpy as np
 import reliac, reliac.run.checkpoint, reliac.run.solve, reliac.engines.lists.engine
 from reliac.engines.spanning import engine, sweeps
@@ -28,32 +28,11 @@ reliac.run.checkpoint.INTERVAL = reliac.run.checkpoint.TIMES_THE_COST = reliac.r
 reliac.engines.lists.engine.CLUSTERS_BEFORE_PAUSE = 20  # back to Python after every level
 vectors.ROWS = spatial.SMALL_PIECE = spatial.PIECE = 8
 sweeps.ROWS, engine.EDGES_BEFORE_PAUSE = 64, 50
-X, criterion, name, part = np.load(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
-
-def run():
-    tree = reliac.cluster(X, criterion, alpha=0.0, engine=name, checkpoint=part,
-                          progress=lambda state: time.sleep(0.004))
-    tree.save(sys.argv[5])
-
-reliac.cluster(X[:60], criterion, alpha=0.0, engine=name)
-moments, killed = random.Random(criterion), 0
-while killed < 7:
-    child = multiprocessing.get_context("fork").Process(target=run)
-    child.start()
-    while child.is_alive() and not os.path.exists(part):
-        time.sleep(0.01)  # until the first checkpoint of all is there
-    time.sleep(moments.uniform(0.0, 0.9))
-    child.kill()
-    child.join()
-    if child.exitcode == 0:
-        break
-    assert child.exitcode == -signal.SIGKILL, child.exitcode
-    killed += 1
-print(killed)
+X = np.load(sys.argv[1])
+tree = reliac.cluster(X, sys.argv[2], alpha=0.0, engine=sys.argv[3], checkpoint=sys.argv[4],
+                      progress=lambda state: time.sleep(0.004))
+tree.save(sys.argv[5])
 """
-
-#: A new process, which goes on after the last one that was killed.
-GO_ON = RUN[: RUN.index("reliac.cluster(X[:60]")] + "run()"
 
 
 @pytest.mark.parametrize(
@@ -71,10 +50,20 @@ def test_a_run_killed_seven_times_at_random_moments_gives_the_same_tree(tmp_path
     np.save(tmp_path / "X.npy", X)
     wanted = reliac.cluster(X, criterion, alpha=0.0, engine=engine)
     paths = [str(tmp_path / name) for name in ("X.npy", "run.part", "tree.reliac")]
-    options = [paths[0], criterion, engine, paths[1], paths[2]]
-    said = subprocess.run([sys.executable, "-c", RUN, *options], check=True, stdout=subprocess.PIPE, text=True).stdout
-    assert int(said) > 0
-    subprocess.run([sys.executable, "-c", GO_ON, *options], check=True)
+    command = [sys.executable, "-c", RUN, paths[0], criterion, engine, paths[1], paths[2]]
+    moments = random.Random(criterion)
+    killed = 0
+    while killed < 7:
+        process = subprocess.Popen(command)
+        while process.poll() is None and not (tmp_path / "run.part").exists():
+            time.sleep(0.01)  # until the first checkpoint of all is there
+        time.sleep(moments.uniform(0.0, 0.9))
+        process.send_signal(signal.SIGKILL)
+        if process.wait() == 0:
+            break
+        killed += 1
+    subprocess.run(command, check=True)
+    assert killed > 0
     assert np.array_equal(reliac.load(tmp_path / "tree.reliac").links, wanted.links)
     assert sorted(os.listdir(tmp_path)) == ["X.npy", "tree.reliac"]  # what killed runs left is gone too
 
