@@ -66,7 +66,8 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
         "small": set(CRITERIA),
         "matrix": ALL_PAIRS,
         "dense": ALL_PAIRS,
-        "folding": ALL_PAIRS if library() else set(),  # test_folding.py has tables that are folded
+        # Its lists prove who is nearest where joins come no nearer than their parts were. test_folding.py has large tables.
+        "folding": ALL_PAIRS - {"centroid", "median"} if library() else set(),
         "spanning": {"single"},
     }
     by_edges = {"spanning", "small", "gpu"} if HAS_TORCH else {"spanning", "small"}
