@@ -66,7 +66,7 @@ def test_every_engine_takes_the_criteria_that_it_was_made_for():
         "small": set(CRITERIA),
         "matrix": ALL_PAIRS,
         "dense": ALL_PAIRS,
-        # Its lists prove who is nearest where joins come no nearer than their parts were. test_folding.py has large tables.
+        # Its lists need joins that come no nearer than their parts were. test_folding.py has large tables.
         "folding": ALL_PAIRS - {"centroid", "median"} if library() else set(),
         "spanning": {"single"},
     }
