@@ -108,6 +108,7 @@ static void take_level(Folding *f)
 {
     Link *links = (Link *)f->hands[0].late;
     int64_t pairs, left = 0;
+    f->squares = f->squared;
     if (seen(&f->stopped)) f->end = THIN;
     pairs = f->end == GOING ? reliable_pairs(f, links) : 0;
     if (f->end != GOING) return;

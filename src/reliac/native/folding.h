@@ -61,7 +61,8 @@ typedef struct {
     Criterion criterion;
     int64_t n, rows, m;   /* objects; rows of the table as it lies in memory; clusters now */
     const void *given;    /* distances: of float32 or float64, condensed or square */
-    int single, squared;  /* whether they are float32; whether their squares count */
+    int single, squared;  /* whether they are float32; whether their squares count ... */
+    int squares;          /* ... and are what is read now: the first search needs the order only */
     int64_t across;       /* numbers from one row to the next if the matrix is square; 0: condensed */
     double *own, *spare;  /* stored numbers of the rows, condensed, once the table was folded; the one being written */
     /* of rows. A cluster goes by its first row. */
@@ -165,9 +166,9 @@ static const double *numbers_of(const Folding *f, int64_t i, int64_t first, int6
 {
     int64_t at = place_of(f, i);
     if (f->own) return f->own + at;
-    if (!f->single && !f->squared) return (const double *)f->given + at;
+    if (!f->single && !f->squares) return (const double *)f->given + at;
     if (f->single)
-        copy_single(stop - first, (const float *)f->given + at + first, f->squared, out + first);
+        copy_single(stop - first, (const float *)f->given + at + first, f->squares, out + first);
     else
         copy_squares(stop - first, (const double *)f->given + at + first, out + first);
     return out;
@@ -180,7 +181,7 @@ static inline double number_of(const Folding *f, int64_t i, int64_t j)
     double value;
     if (f->own) return f->own[at];
     value = f->single ? ((const float *)f->given)[at] : ((const double *)f->given)[at];
-    return f->squared ? value * value : value;
+    return f->squares ? value * value : value;
 }
 
 /* --- numbers of clusters ---

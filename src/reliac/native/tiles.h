@@ -164,6 +164,7 @@ static void begin_search(Folding *f)
     if (f->block > LARGEST_BLOCK) f->block = LARGEST_BLOCK;
     f->blocks = (f->rows + f->block - 1) / f->block;
     f->untaken = f->searched = 0;
+    f->squares = 0;
     memset(f->busy, 0, (size_t)f->blocks);
     memset(f->taken, 0, (size_t)(f->blocks * f->blocks));
     for (int64_t p = 0; p < f->rows; p++) {
@@ -178,7 +179,7 @@ static void search_all(Folding *f, Hand *hand)
     static const Criterion plain = {0, 0, 0, 1.0, 0.0};
     /* As long as all weigh 1 and have no spread stored numbers are in the order of distances; by size these are halves. */
     const Criterion *criterion = f->own ? &f->criterion : &plain;
-    double times = !f->own && f->criterion.by_size ? 0.5 : 1.0;
+    double times = criterion == &plain && f->criterion.by_size ? 0.5 : 1.0;
     int64_t one, other, k;
     while (take_tile(f, &one, &other)) {
         int64_t last = (one + 1) * f->block, stop = (other + 1) * f->block;
@@ -194,7 +195,7 @@ static void search_all(Folding *f, Hand *hand)
         int64_t last = (k + 1) * f->block < f->rows ? (k + 1) * f->block : f->rows;
         for (int64_t p = k * f->block; p < last; p++) {
             Entry *list = list_of(f, p);
-            for (int64_t e = 0; e < f->count[p]; e++) list[e].distance *= times;
+            for (int64_t e = 0; e < f->count[p]; e++) list[e].distance *= times * (f->squared && !f->own ? list[e].distance : 1.0);
             finish_list(f, p);
         }
     }
