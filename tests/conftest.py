@@ -56,6 +56,22 @@ def run(capsys):
 
 
 @pytest.fixture
+def cores(monkeypatch):
+    """A function that says how many cores this machine has, for what follows from their number."""
+
+    def say(number):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(number)), raising=False)
+
+    return say
+
+
+@pytest.fixture
+def two_cores(cores):
+    """Two cores, on every machine: what threads need counts in estimates, and in what is advised."""
+    cores(2)
+
+
+@pytest.fixture
 def own_places(tmp_path, monkeypatch):
     """A cache of its own for every test, and nothing from the environment of the machine."""
     for name in ("RELIAC_DATA", "RELIAC_MIRROR", "XDG_CACHE_HOME"):

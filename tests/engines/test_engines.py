@@ -457,6 +457,7 @@ def test_a_dense_run_that_pauses_goes_on_where_it_was(monkeypatch):
     assert np.array_equal(paused.links, at_once.links)
 
 
+@pytest.mark.usefixtures("two_cores")
 def test_auto_goes_to_disk_when_memory_is_short_and_to_an_error_when_disk_is_too(monkeypatch):
     problem = problem_of_squares(blobs(1, n=3000), "complete")
     monkeypatch.setattr("reliac.engines.choice.free_memory", lambda: 5 * 10**7)

@@ -24,6 +24,8 @@ from reliac.input.problem import make_problem
 from reliac.machine import check_memory
 from reliac.native.library import library
 
+pytestmark = pytest.mark.usefixtures("two_cores")
+
 #: An estimate is at least this share of what is taken, and at most so many times as much, but for ...
 LEAST, MOST = 0.8, 3.2
 
@@ -82,6 +84,24 @@ def test_estimates_follow_what_a_run_on_a_graph_takes(n, m, criterion, kind):
     problem = make_problem(graph, criterion, metric="precomputed")
     estimate, peak = get_engine("graph").memory(problem), taken("graph", problem)
     assert LEAST * peak - ANY_CALL <= estimate <= MOST * peak + ANY_CALL
+
+
+@pytest.mark.parametrize(
+    ("engine", "criterion", "n"),
+    [("matrix", "average", 2500), ("vectors", "ward", 5000), ("spatial", "ward", 8000), ("spanning", "single", 5000)],
+)
+def test_estimates_hold_on_a_machine_with_many_cores(cores, engine, criterion, n):
+    cores(16)
+    problem = make_problem(noise(n), criterion)
+    assert LEAST * taken(engine, problem) - ANY_CALL <= get_engine(engine).memory(problem)
+
+
+@pytest.mark.parametrize("criterion", ["single", "average"])
+def test_estimates_of_graphs_hold_on_a_machine_with_many_cores(cores, criterion):
+    cores(16)
+    graph = make_graph(random_edges(5000, 40_000, 10**6, 0), objects=range(5000))
+    problem = make_problem(graph, criterion, metric="precomputed")
+    assert LEAST * taken("graph", problem) - ANY_CALL <= get_engine("graph").memory(problem)
 
 
 @pytest.mark.parametrize("criterion", ["single", "average", "complete"])

@@ -33,6 +33,9 @@ REDUCTIONS: dict[np.ufunc, int] = {np.minimum: SMALLEST, np.maximum: LARGEST, np
 #: Compiled code returns to Python after so many entries were read: for progress and Ctrl-C.
 ENTRIES_BEFORE_PAUSE = 2**24
 
+#: What a thread needs for every object: see _make_room.
+BYTES_OF_ROOM = 33
+
 #: Levels that search more rows than this are done in threads.
 WORTH_THREADS = 2000
 
@@ -50,7 +53,7 @@ class GraphEngine:
         self.problem = problem
         n = problem.n_objects
         self.rows = _make_rows(problem)
-        self.threads = n_threads(n_jobs) if n >= WORTH_THREADS else 1
+        self.threads = _threads_for(n, n_jobs)
         self.rooms = [_make_room(n) for _ in range(self.threads)]
         self._fill_rows()
         single = self.rows.reduction == SMALLEST
@@ -81,10 +84,11 @@ class GraphEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Both directions of every edge, 8 to 24 bytes each, some of them put aside at times; what objects need."""
+        """Both directions of every edge, 8 to 24 bytes each, some put aside at times; objects; rooms of threads."""
         width = rows_of(problem.objects).shape[1] if isinstance(problem.objects, Connected) else 0
         bytes_an_edge = 30 if _is_brief(problem) else 45 if _counts_are_whole(problem) else 60
-        return bytes_an_edge * _graph_of(problem).n_edges + (250 + 16 * width) * problem.n_objects
+        n, edges = problem.n_objects, _graph_of(problem).n_edges
+        return bytes_an_edge * edges + n * (180 + 16 * width + BYTES_OF_ROOM * _threads_for(n, None))
 
     @property
     def n_clusters(self) -> int:
@@ -247,6 +251,10 @@ def _points_of(problem: Problem, object_of: NDArray[np.int32]) -> Moments:
         row=moments.row[object_of],
         spread=moments.spread[object_of] if moments.with_spread else moments.spread,
     )
+
+
+def _threads_for(n: int, n_jobs: int | None) -> int:
+    return n_threads(n_jobs) if n >= WORTH_THREADS else 1
 
 
 def _make_room(n: int) -> Room:

@@ -22,6 +22,7 @@ from ...input.graph import Graph
 from ...input.metrics import Squares, squares_of, unit_rows
 from ...input.objects import Distances, Vectors
 from ...input.problem import Problem
+from ...machine import n_threads
 from ..compiled.formulas import euclidean_square
 from ..compiled.products import one_blas_thread
 from ..repeats import find_twins
@@ -128,7 +129,10 @@ def memory_of_edges(problem: Problem) -> int:
         return found + 8 * n**2
     if by_tree(n, d):
         return found
-    return found + 16 * min(n // OBJECTS_OF_COMPONENT, COMPONENTS) ** 2
+    from .sweeps import COLUMNS, ROWS
+
+    blocks = 4 * min(n, ROWS) * min(n, COLUMNS) * n_threads(None)
+    return found + blocks + 16 * min(n // OBJECTS_OF_COMPONENT, COMPONENTS) ** 2
 
 
 # --- twins ---
