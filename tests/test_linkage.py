@@ -10,10 +10,11 @@ import pytest
 from scipy import sparse
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
+from sklearn import datasets
 
 import reliac
 from oracle import oracle
-from problems import CRITERIA, blobs, lattice
+from problems import CRITERIA, REDUCIBLE, blobs, lattice
 
 
 @pytest.mark.parametrize("method", CRITERIA)
@@ -31,6 +32,35 @@ def test_condensed_distances_give_scipys_matrix_row_for_row(method):
     ours, theirs = reliac.linkage(y, method), hierarchy.linkage(y, method)
     assert np.array_equal(ours[:, [0, 1, 3]], theirs[:, [0, 1, 3]])
     np.testing.assert_allclose(ours[:, 2], theirs[:, 2], rtol=1e-9)
+
+
+def rows_of(name):
+    """A data set that ships with scikit-learn."""
+    return getattr(datasets, f"load_{name}")().data
+
+
+@pytest.mark.parametrize("method", CRITERIA)
+@pytest.mark.parametrize("name", ["wine", "breast_cancer", "diabetes", "linnerud"])
+def test_public_sets_without_ties_give_scipys_matrix_row_for_row(name, method):
+    X = rows_of(name)
+    ours, theirs = reliac.linkage(X, method), hierarchy.linkage(X, method)
+    assert np.array_equal(ours[:, [0, 1, 3]], theirs[:, [0, 1, 3]])
+    np.testing.assert_allclose(ours[:, 2], theirs[:, 2], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        *itertools.product(["wine", "breast_cancer", "diabetes", "linnerud"], REDUCIBLE),
+        *itertools.product(["iris", "digits"], ["average", "ward"]),  # ties, but none that these cuts depend on
+    ],
+)
+def test_cuts_of_public_sets_are_scipys(name, method):
+    X = rows_of(name)
+    tree, theirs = reliac.cluster(X, method), hierarchy.linkage(X, method)
+    for n_clusters in range(2, min(21, len(X))):
+        pairs = zip(tree.labels(n_clusters), hierarchy.fcluster(theirs, n_clusters, "maxclust"), strict=True)
+        assert len(set(pairs)) == n_clusters
 
 
 @pytest.mark.parametrize("method", ["complete", "average"])
