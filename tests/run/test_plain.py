@@ -39,7 +39,7 @@ NOT_PLAIN = [
     np.ones((2, 2)),
     np.ones((4, 0)),
     np.ones((0, 4)),
-    np.zeros((5, 5)),
+    squareform(pdist(np.eye(5))),
     np.ones((2, 3, 4)),
     np.ma.masked_array(np.ones(6)),
     np.ones((2000, 2)),
@@ -57,6 +57,7 @@ def samples(n):
     for X in (np.random.default_rng(n).normal(size=(n, 5)), lattice(n, n, d=2, side=30).astype(float)):
         yield X, "euclidean"
         yield pdist(X), "precomputed"
+    yield np.random.default_rng(n).normal(size=(n, n)), "euclidean"  # square, and no distances
 
 
 @IN_C

@@ -39,7 +39,7 @@ def check_vectors(data: Any, metric: MetricLike) -> None:
         refuse_adjacency(data)
     else:
         refuse_edges(data)
-    if not is_sparse(data) and rows == columns > 2 and _looks_like_distances(data):
+    if not is_sparse(data) and rows == columns > 2 and looks_like_distances(data):
         raise ValueError(
             explain(
                 f"X of shape {data.shape} is symmetric with a zero diagonal: it looks like a distance matrix, and "
@@ -65,7 +65,7 @@ def _as_table(dimensions: int) -> str:
     )
 
 
-def _looks_like_distances(data: NDArray[Any]) -> bool:
+def looks_like_distances(data: NDArray[Any]) -> bool:
     """Tell whether a square table is symmetric and zero on its diagonal, up to what computing distances rounds."""
     low, high = extremes(data, n_threads(None))
     rounding = high * ROUNDING if data.dtype.kind == "f" else 0.0

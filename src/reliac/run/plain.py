@@ -26,6 +26,7 @@ from ..input.misreadings import refuse_edges
 from ..input.objects import Distances, Objects, Vectors
 from ..input.options import Stop
 from ..input.problem import Problem
+from ..input.vectors import looks_like_distances
 from ..native.library import address, is_plain, library
 from ..tree.building import LINK
 from ..tree.clustertree import ClusterTree
@@ -79,7 +80,7 @@ def plain_array(y: Any, given: bool) -> Plain | None:
         n, columns = y.shape
     else:
         return None
-    if not may_be_done_at_once(n) or n == columns:  # that may be a square matrix of distances
+    if not may_be_done_at_once(n) or (n == columns and looks_like_distances(y)):  # that is refused, with reasons
         return None
     refuse_edges(y)
     return Plain(y, n, columns)
