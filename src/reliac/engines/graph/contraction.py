@@ -177,8 +177,13 @@ def _write_rows(rows: Rows, room: Room, alive: NDArray[np.intp], slot_of: NDArra
     start = np.zeros(len(alive) + 1, np.int64)
     entries = move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start)
     for array in columns[1:] if rows.brief else columns:  # if brief, ``other`` is a view of ``stored``
-        array.resize(min(entries, len(array)), refcheck=False)  # no kernel runs now, and nobody else has them
+        shrink(array, min(entries, len(array)))
     return start
+
+
+def shrink(array: NDArray[Any], entries: int) -> None:
+    """Give back the memory behind the first entries. The caller vouches that nobody else looks at the array."""
+    array.resize(entries, refcheck=False)
 
 
 def _move_points(points: Moments, alive: NDArray[np.intp]) -> Moments:
