@@ -205,9 +205,14 @@ FIRST_CALL = """
 import sys, time
 import numpy as np
 import reliac
+criterion, engine = sys.argv[1:]
 X = np.random.default_rng(0).random((300, 3))
+edges = np.arange(299), np.arange(1, 300), X[1:, 0]
 started = time.perf_counter()
-reliac.cluster(X, sys.argv[1], engine=sys.argv[2])
+if engine == "graph":
+    reliac.cluster_edges(edges, criterion, engine=engine)
+else:
+    reliac.cluster(X, criterion, engine=engine)
 print(time.perf_counter() - started)
 """
 
@@ -217,7 +222,9 @@ def compiling(sizes: Sizes) -> Iterator[Row]:
     X = np.zeros((300, 3))
     for name in ENGINES:
         done = [criterion for criterion in CRITERIA if get_engine(name).refuses(make_problem(X, criterion)) is None]
-        if name in ("literal", "small") or not done:  # nothing to compile, or not for points
+        if name == "graph":  # edges, not points
+            done = ["average"]
+        if name in ("literal", "small") or not done:  # nothing to compile, or for given distances and tables only
             continue
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-c", FIRST_CALL, done[-1], name]
