@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import reliac
+from graphs import random_edges
 from problems import blobs
 
 #: Slow enough to be hit: the standard strategy, one link a level, searches in small pieces, a checkpoint whenever one
@@ -22,15 +23,20 @@ RUN = """
 import sys, time
 import numpy as np
 import reliac, reliac.run.checkpoint, reliac.run.solve, reliac.engines.lists.engine
+from reliac.engines.graph import engine as graph
 from reliac.engines.spanning import engine, sweeps
 from reliac.engines.vectors import engine as vectors, spatial
 reliac.run.checkpoint.INTERVAL = reliac.run.checkpoint.TIMES_THE_COST = reliac.run.solve.SECONDS_BETWEEN = 0.0
 reliac.engines.lists.engine.CLUSTERS_BEFORE_PAUSE = 20  # back to Python after every level
 vectors.ROWS = spatial.SMALL_PIECE = spatial.PIECE = 8
 sweeps.ROWS, engine.EDGES_BEFORE_PAUSE = 64, 50
+graph.ENTRIES_BEFORE_PAUSE = 20
 X = np.load(sys.argv[1])
-tree = reliac.cluster(X, sys.argv[2], alpha=0.0, engine=sys.argv[3], checkpoint=sys.argv[4],
-                      progress=lambda state: time.sleep(0.004))
+options = dict(alpha=0.0, engine=sys.argv[3], checkpoint=sys.argv[4], progress=lambda state: time.sleep(0.004))
+if sys.argv[3] == "graph":
+    tree = reliac.cluster_edges(X, sys.argv[2], **options)
+else:
+    tree = reliac.cluster(X, sys.argv[2], **options)
 tree.save(sys.argv[5])
 """
 
@@ -43,12 +49,17 @@ tree.save(sys.argv[5])
         ("complete", "matrix", 400, 4),
         ("average", "literal", 400, 4),
         ("single", "spanning", 2500, 16),
+        ("average", "graph", 400, 3000),
     ],
 )
 def test_a_run_killed_seven_times_at_random_moments_gives_the_same_tree(tmp_path, criterion, engine, n, d):
-    X = blobs(3, n=n, d=d)
+    if engine == "graph":
+        X = np.stack(random_edges(n, d, 10**9, 3), axis=1)
+        wanted = reliac.cluster_edges(X, criterion, alpha=0.0, engine=engine)
+    else:
+        X = blobs(3, n=n, d=d)
+        wanted = reliac.cluster(X, criterion, alpha=0.0, engine=engine)
     np.save(tmp_path / "X.npy", X)
-    wanted = reliac.cluster(X, criterion, alpha=0.0, engine=engine)
     paths = [str(tmp_path / name) for name in ("X.npy", "run.part", "tree.reliac")]
     command = [sys.executable, "-c", RUN, paths[0], criterion, engine, paths[1], paths[2]]
     moments = random.Random(criterion)
