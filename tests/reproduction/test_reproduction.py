@@ -488,7 +488,7 @@ def test_a_real_interrupt_writes_the_report(tmp_path, data_folder):
         assert "1 of 3, iris" in told
         process.send_signal(signal.SIGINT)
         told += process.stderr.read()
-    assert process.returncode == 130
+    assert process.returncode == 130, told
     assert "what was done is in" in told
     assert "Traceback" not in told
     assert (tmp_path / "report" / "report.html").exists()
