@@ -10,7 +10,8 @@ from click.shell_completion import get_completion_class, shell_complete
 
 from reliac import __version__
 
-from ..errors import FOREIGN_OPTIONS, Message, explain, unknown_name
+from ..calls import FOREIGN_OPTIONS
+from ..errors import Message, explain, unknown_name
 from ..native.building import in_words
 from . import options, text
 from .kinds import Argument, Section, flags
