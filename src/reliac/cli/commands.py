@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..api import warmup
+from ..engines.compiled.ready import obstacle
 from ..errors import Interrupted, explain
 from ..evaluate import compare_strategies
 from ..input.options import check_count
@@ -215,7 +216,7 @@ def run_warmup(asked: Asked) -> int:
         return 0
     raise PermissionError(
         explain(
-            "Nothing of this was kept: no folder for compiled code can be written",
+            f"Nothing of this was kept: {obstacle()[0]}",
             "a folder that you may write",
             "set RELIAC_CACHE to one, here and where reliac runs later",
         )
