@@ -32,6 +32,10 @@ FOREIGN_OPTIONS = {
 }
 
 
+#: What the command line calls those that it has by other names.
+IN_SHELL = {"n_clusters": "clusters", "max_distance": "max-distance"}
+
+
 def explain_calls(beside: Callable[..., Any] | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a call that does not fit the parameters of a function say what was given, what is allowed, and what to do.
 

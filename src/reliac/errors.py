@@ -104,6 +104,11 @@ def option(name: str, value: object) -> str:
     return _spelling.get()(name, value)
 
 
+def in_python() -> bool:
+    """Tell whether the user writes Python, and not a command."""
+    return _spelling.get() is _in_python
+
+
 @contextmanager
 def options_written_by(spelling: Callable[[str, object], str]) -> Iterator[None]:
     """Let messages that are made inside the block write options in another way."""

@@ -258,7 +258,8 @@ def _save_partial(stopped: Interrupted, asked: Asked, form: Format | None) -> in
     told = f"stopped by Ctrl-C at level {tree.n_levels} with {tree.n_clusters} clusters left"
     told += f"; {stopped.note}" if stopped.note else ""
     if asked.out in (None, "-"):
-        say(f"{told}; nothing saved (--out FILE would have kept the levels done)")
+        kept = asked.checkpoint is not None and Path(asked.checkpoint).exists()
+        say(f"{told}; nothing {'else ' * kept}saved (--out FILE would have kept the levels done)")
         return 130
     same = form is not None and form.loadable
     target = asked.out if same else f"{asked.out}.partial.reliac"
