@@ -197,6 +197,9 @@ def test_the_names_of_biology_mean_the_same_criteria(alias, name):
     assert tree.parameters["criterion"] == name
     np.testing.assert_array_equal(tree.links, reliac.cluster(X, name).links)
     np.testing.assert_array_equal(reliac.linkage(X, alias), reliac.linkage(X, name))
+    known = alias.lower()
+    with pytest.raises(ValueError, match=rf"^Unknown criterion '{known}a'\. Allowed: .*{known}.*mean .*'{known}'"):
+        reliac.cluster(X, f"{known}a")
 
 
 @pytest.mark.parametrize(

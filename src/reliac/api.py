@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from inspect import signature
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
+from .calls import explain_calls
 from .engines.warming import Warmup, warm_up
-from .errors import refuse_unknown_options
 from .files import read_bytes
 from .input.edges import check_titles, make_graph
 from .input.metrics import MetricLike
@@ -34,13 +33,7 @@ from .tree.treetable import TreeTable
 CriterionName = Literal["single", "complete", "average", "weighted", "centroid", "median", "ward"]
 
 
-def refuse_options(name: str, function: Callable[..., Any], unknown: dict[str, NoReturn]) -> None:
-    """Refuse options that a type checker would: a program that runs is told the right name."""
-    if unknown:
-        known, of_cluster = ([*signature(one).parameters][1:-1] for one in (function, cluster))
-        refuse_unknown_options(name, unknown, known, of_cluster)
-
-
+@explain_calls()
 def cluster(
     X: Any,
     criterion: CriterionName | str = "ward",
@@ -65,7 +58,6 @@ def cluster(
     progress: bool | Literal["json"] | Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     keep_lists: bool = False,
-    **unknown: NoReturn,
 ) -> ClusterTree:
     """Cluster objects by merging, at every step, all pairs of clusters that are each other's nearest neighbour.
 
@@ -131,7 +123,6 @@ def cluster(
     >>> tree.join_levels.tolist()  # the last object joins last: an outlier
     [1, 1, 1, 1, 3]
     """
-    refuse_options("cluster", cluster, unknown)
     rules: dict[str, Any] = {
         "metric": metric,
         "alpha": alpha,
@@ -158,6 +149,7 @@ def cluster(
     return tree
 
 
+@explain_calls(beside=cluster)
 def cluster_groups(
     X: Any,
     groups: Any,
@@ -172,7 +164,6 @@ def cluster_groups(
     tie_tolerance: float = 0.0,
     names: Any = None,
     n_jobs: int | None = None,
-    **unknown: NoReturn,
 ) -> GroupTrees:
     """Cluster the rows of every group by themselves, many groups at once: blocks of records, rows of one user.
 
@@ -198,7 +189,6 @@ def cluster_groups(
     >>> trees.labels(distance=1.0).tolist()
     [0, 1, 0, 1, 2]
     """
-    refuse_options("cluster_groups", cluster_groups, unknown)
     problem = make_problem(
         X,
         criterion,
@@ -216,6 +206,7 @@ def cluster_groups(
     return run_groups(problem, groups, n_jobs)
 
 
+@explain_calls(beside=cluster)
 def cluster_edges(
     source: Any,
     criterion: CriterionName | str = "average",
@@ -240,7 +231,6 @@ def cluster_edges(
     n_jobs: int | None = None,
     progress: bool | Literal["json"] | Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    **unknown: NoReturn,
 ) -> ClusterTree | TreeTable:
     """Cluster the objects of a graph: only listed pairs, its edges, have a distance.
 
@@ -288,7 +278,6 @@ def cluster_edges(
     >>> [cluster.tolist() for cluster in tree.clusters(named=True)]
     [['u', 'v'], ['x', 'y', 'z']]
     """
-    refuse_options("cluster_edges", cluster_edges, unknown)
     similarity, join_components = (
         check_switch("similarity", similarity),
         check_switch("join_components", join_components),
@@ -335,11 +324,13 @@ def cluster_edges(
     return tree
 
 
+@explain_calls()
 def load(path: str | os.PathLike[str]) -> ClusterTree:
     """Read a tree that ``ClusterTree.save`` (or ``to_json``) wrote."""
     return read_tree(read_bytes(path), path).tree
 
 
+@explain_calls()
 def warmup(engines: Iterable[str] | None = None, *, n_jobs: int | None = None) -> Warmup:
     """Load the compiled code of engines, so that no later call waits for it; where there is none yet, compile it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -72,38 +72,6 @@ def shown(value: object, longest: int = 100) -> str:
     return text if len(text) <= longest else f"{text[: longest - 4]} ..."
 
 
-#: What scikit-learn, SciPy and others call the options of :func:`reliac.cluster`.
-FOREIGN_OPTIONS = {
-    "method": "criterion",
-    "linkage": "criterion",
-    "affinity": "metric",
-    "distance_threshold": "max_distance",
-    "sample_weight": "weights",
-}
-
-
-def refuse_unknown_options(
-    function: str, given: Mapping[str, object], known: Iterable[str], of_cluster: Iterable[str] = ()
-) -> None:
-    """Refuse options that a function does not have; one that it has by another name is given that name.
-
-    ``of_cluster``: options that only :func:`reliac.cluster` has.
-    """
-    names = list(known)
-    for name, value in given.items():
-        meant = FOREIGN_OPTIONS.get(name, name)
-        ours = next((one for one in names if FOREIGN_OPTIONS.get(one, one) == meant), None)
-        if ours is not None:
-            written = option(ours, value) if isinstance(value, (str, int, float)) else f"{ours}=..."
-            where = "other libraries call" if name in FOREIGN_OPTIONS else "reliac.cluster calls"
-            raise TypeError(
-                explain(f"{function}() got {name}, as {where} it", f"the name {ours!r}", f"write {written}")
-            )
-        if name in of_cluster:
-            raise TypeError(explain(f"{function}() got {name}", ", ".join(names), "use reliac.cluster, which takes it"))
-        raise TypeError(unknown_name(f"option of {function}()", name, names))
-
-
 def how_to_install(extra: str) -> str:
     """Say how the packages of an extra are had: from a clone, since no index has the package yet."""
     return f"in your clone of reliac run pip install '.[{extra}]'"
@@ -134,6 +102,11 @@ _spelling: ContextVar[Callable[[str, object], str]] = ContextVar("spelling", def
 def option(name: str, value: object) -> str:
     """Write an option as the user would type it: ``metric='cosine'`` in Python, ``--metric cosine`` in a shell."""
     return _spelling.get()(name, value)
+
+
+def in_python() -> bool:
+    """Tell whether the user writes Python, and not a command."""
+    return _spelling.get() is _in_python
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .api import cluster
-from .errors import explain, refuse_unknown_options
+from .calls import explain_calls, refuse_unknown_options
+from .errors import explain, option
 from .input.metrics import MetricLike
 from .input.objects import make_distances
 from .input.options import check_count, check_number
@@ -44,6 +45,7 @@ class StrategyRow:
     davies_bouldin: float | None = None
 
 
+@explain_calls()
 def scores(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     """Compare clusters with known classes; 1 is a perfect match.
 
@@ -76,6 +78,7 @@ def scores(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
         }
 
 
+@explain_calls()
 def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
     """Correlate the distances at which objects come together with their own (square or condensed) distances.
 
@@ -87,6 +90,8 @@ def cophenetic_correlation(tree: ClusterTree, distances: ArrayLike) -> float:
     >>> round(cophenetic_correlation(tree, [1.0, 5.0, 4.0]), 4)
     0.9707
     """
+    if not isinstance(tree, ClusterTree):
+        raise TypeError(explain(f"A tree of type {type(tree).__name__}", "a ClusterTree", "pass what cluster returned"))
     given = make_distances(distances)
     n = given.n
     if n != tree.n_objects:
@@ -126,6 +131,7 @@ def correlation(own: NDArray[np.float64], met: NDArray[np.float64]) -> float:
     return float(np.corrcoef(own, met)[0, 1])
 
 
+@explain_calls()
 def compare_strategies(
     X: Any,
     y: ArrayLike | None = None,
@@ -159,6 +165,9 @@ def compare_strategies(
     unknown = {name: value for name, value in options.items() if name not in known}
     refuse_unknown_options("compare_strategies", unknown, known)
     run_options = {name: options.pop(name) for name in _RUN_OPTIONS if name in options}
+    if not isinstance(alphas, Iterable) or isinstance(alphas, (str, bytes)):
+        given = f"{option('alphas', alphas)} is no list of numbers"
+        raise TypeError(explain(given, "numbers from 0 to 1", "pass a list, such as [0, 0.5, 1]"))
     wanted = [check_number("alpha", alpha, 0.0, 1.0, "give 0 for standard, 1 for reliable") for alpha in alphas]
     problem = make_problem(X, criterion, metric=metric, n_jobs=run_options.get("n_jobs"), **options)
     classes = None if y is None else _numbered(y, "y")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .algorithm.criteria import get_criterion
-from .api import CriterionName, refuse_options
+from .api import CriterionName, cluster
+from .calls import explain_calls
 from .errors import explain
 from .input.condensed import count_objects
 from .input.metrics import MetricLike
@@ -32,6 +33,7 @@ OF_VECTORS = ("single", "ward", "centroid", "median")
 BYTES_TO_ORDER = 36
 
 
+@explain_calls(beside=cluster)
 def linkage(
     y: Any,
     method: CriterionName | str = "single",
@@ -39,7 +41,6 @@ def linkage(
     optimal_ordering: bool = False,
     *,
     preserve_input: bool = True,
-    **unknown: NoReturn,
 ) -> Matrix:
     """Return the linkage matrix of the standard strategy: a drop-in for SciPy's and fastcluster's ``linkage``.
 
@@ -58,7 +59,6 @@ def linkage(
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.5, 3.0]]
     """
     del preserve_input
-    refuse_options("linkage", linkage, unknown)
     row, optimal_ordering = get_criterion(method), check_switch("optimal_ordering", optimal_ordering)
     if not optimal_ordering and (matrix := linkage_of_array(y, row, metric)) is not None:
         return matrix
@@ -80,12 +80,12 @@ def linkage(
     return turned(matrix, problem.objects.condensed_distances(problem.metric)) if optimal_ordering else matrix
 
 
+@explain_calls(beside=cluster)
 def linkage_vector(
     X: Any,
     method: CriterionName | str = "single",
     metric: MetricLike = "euclidean",
     extraarg: Any = None,
-    **unknown: NoReturn,
 ) -> Matrix:
     """Return the linkage matrix of vectors: a drop-in for fastcluster's ``linkage_vector``.
 
@@ -102,7 +102,6 @@ def linkage_vector(
     >>> reliac.linkage_vector([[0.0], [1.0], [3.0]]).tolist()
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.0, 3.0]]
     """
-    refuse_options("linkage_vector", linkage_vector, unknown)
     name = get_criterion(method).name
     if name not in OF_VECTORS:
         allowed = ", ".join(OF_VECTORS)
@@ -117,36 +116,43 @@ def linkage_vector(
     return linkage(X, name, metric)
 
 
+@explain_calls(beside=cluster)
 def single(y: Any) -> Matrix:
     """Return ``linkage(y, "single")``: clusters are as far apart as their nearest two objects."""
     return linkage(y, "single")
 
 
+@explain_calls(beside=cluster)
 def complete(y: Any) -> Matrix:
     """Return ``linkage(y, "complete")``: clusters are as far apart as their farthest two objects."""
     return linkage(y, "complete")
 
 
+@explain_calls(beside=cluster)
 def average(y: Any) -> Matrix:
     """Return ``linkage(y, "average")`` (UPGMA): the mean distance over all pairs of objects."""
     return linkage(y, "average")
 
 
+@explain_calls(beside=cluster)
 def weighted(y: Any) -> Matrix:
     """Return ``linkage(y, "weighted")`` (WPGMA): the plain mean of the two parts' distances."""
     return linkage(y, "weighted")
 
 
+@explain_calls(beside=cluster)
 def centroid(y: Any) -> Matrix:
     """Return ``linkage(y, "centroid")`` (UPGMC): the distance of the means."""
     return linkage(y, "centroid")
 
 
+@explain_calls(beside=cluster)
 def median(y: Any) -> Matrix:
     """Return ``linkage(y, "median")`` (WPGMC): the distance of the means of the two parts' means."""
     return linkage(y, "median")
 
 
+@explain_calls(beside=cluster)
 def ward(y: Any) -> Matrix:
     """Return ``linkage(y, "ward")``: how much joining adds to the sum of squares inside clusters.
 

@@ -517,6 +517,16 @@ def test_ctrl_c_without_a_file_says_that_nothing_is_saved(run, plain, monkeypatc
     assert run("levels", plain, status=130).err == "reliac: stopped by Ctrl-C at level 1\n"
 
 
+def test_ctrl_c_with_a_checkpoint_says_that_nothing_else_is_saved(run, plain, tmp_path, monkeypatch):
+    def stop(X, **options):
+        (tmp_path / "run").touch()
+        raise reliac.Interrupted(reliac.cluster(X, max_level=1), "the same call goes on from the checkpoint run")
+
+    monkeypatch.setattr(making, "cluster", stop)
+    told = run("cluster", plain, "--clusters", 2, "--checkpoint", tmp_path / "run", status=130).err
+    assert "the same call goes on from the checkpoint run; nothing else saved" in told
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_a_real_interrupt_keeps_the_levels_done(tmp_path):
     numbers = np.random.default_rng(0).normal(size=(3000, 3))

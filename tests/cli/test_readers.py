@@ -213,8 +213,14 @@ def test_files_without_a_table_are_refused(read, text, message):
 
 
 def test_a_table_of_names_only_is_refused(read):
-    with pytest.raises(ValueError, match="No column of numbers is left"):
+    with pytest.raises(ValueError, match="No column of numbers is left of "):
         read("name,kind\na,u\nb,v\n", label_column="kind")
+
+
+def test_an_array_without_a_column_is_refused(tmp_path):
+    np.save(tmp_path / "empty.npy", np.zeros((3, 0)))
+    with pytest.raises(ValueError, match=r"^No column of numbers is left: there is no column\. Allowed: "):
+        read_table(tmp_path / "empty.npy")
 
 
 def test_a_file_that_is_not_there_is_named():

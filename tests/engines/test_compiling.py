@@ -18,6 +18,7 @@ from numba.core import event
 from numba.core.caching import NullCache
 
 from reliac.engines.compiled import loading as compiling
+from reliac.engines.compiled import ready
 from reliac.engines.compiled.loading import Watch, load, with_room
 
 
@@ -265,6 +266,9 @@ def test_a_change_of_a_formula_in_another_file_is_compiled_anew(tmp_path):
 
 def test_where_no_folder_can_be_written_it_is_said_once_what_that_costs_and_what_to_set(monkeypatch, caplog):
     monkeypatch.setattr(compiling, "kept", lambda: False)
+    monkeypatch.setattr(ready, "kept_at_all", lambda: True)
+    monkeypatch.setattr(ready, "writable_folder", lambda: None)
+    monkeypatch.setattr(ready, "NAMING", ())
     monkeypatch.setattr(compiling, "advised", False)
     monkeypatch.setattr(compiling, "SECONDS_BEFORE_SAYING", 0.0)
     slow = AtStart(lambda _: time.sleep(0.05))
@@ -277,6 +281,29 @@ def test_where_no_folder_can_be_written_it_is_said_once_what_that_costs_and_what
     assert "Set RELIAC_CACHE (or NUMBA_CACHE_DIR) to one that can be written" in caplog.messages[0]
     seconds = compiling.SECONDS["dense"]
     assert caplog.messages[1:] == [f"compiling the dense engine: about {seconds} s, for this process only"]
+
+
+@pytest.mark.parametrize("name", ["RELIAC_CACHE", "NUMBA_CACHE_DIR"])
+def test_a_folder_that_is_named_and_cannot_be_written_is_told_by_its_name(monkeypatch, name):
+    monkeypatch.setattr(ready, "writable_folder", lambda: None)
+    monkeypatch.setenv("RELIAC_KEEP_COMPILED", "1")
+    for other in ready.NAMING:
+        monkeypatch.delenv(other, raising=False)
+    assert ready.obstacle()[0] == "no folder for compiled code can be written"
+    monkeypatch.setenv(name, "/no/such/folder")
+    assert ready.obstacle()[0] == f"{name}=/no/such/folder cannot be written"
+    assert "Set RELIAC_CACHE (or NUMBA_CACHE_DIR) to a folder that can be written" in ready.obstacle()[1]
+
+
+def test_who_switched_keeping_off_is_told_so(monkeypatch):
+    monkeypatch.setenv("RELIAC_KEEP_COMPILED", "0")
+    assert ready.obstacle()[0] == "RELIAC_KEEP_COMPILED=0 says so"
+
+
+def test_a_full_disk_is_told_with_the_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(ready, "writable_folder", lambda: tmp_path)
+    monkeypatch.setenv("RELIAC_KEEP_COMPILED", "1")
+    assert ready.obstacle()[0] == f"something could not be written to {tmp_path}"
 
 
 def test_without_all_private_tricks_trees_are_the_same():

@@ -340,6 +340,9 @@ def test_the_command_warms_up(run, kept_here):
 
 def test_the_command_complains_where_nothing_can_be_kept(run, monkeypatch):
     monkeypatch.setattr("reliac.engines.warming.writable_folder", lambda: None)
+    monkeypatch.setattr(ready, "writable_folder", lambda: None)
+    monkeypatch.setattr(ready, "kept_at_all", lambda: True)
+    monkeypatch.setattr(ready, "NAMING", ())
     result = run("warmup", "--engine", "spanning", status=2)
     assert "no folder for compiled code can be written" in result.err
     assert "RELIAC_CACHE" in result.err

@@ -259,7 +259,11 @@ def developed(tree, X):
     return start.develop()
 
 
-@pytest.mark.parametrize("work", [all_pairs, ordered, correlated, developed])
+def cut_everywhere(tree, X):
+    return tree.labels(range(1, 101))
+
+
+@pytest.mark.parametrize("work", [all_pairs, ordered, correlated, developed, cut_everywhere])
 def test_what_makes_a_number_for_every_pair_is_refused_before_it_starts(work, monkeypatch):
     X = noise(100)
     tree = reliac.cluster(X, "single")

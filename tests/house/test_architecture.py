@@ -17,6 +17,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "reliac"
 #: rooms that share a floor do not know each other.
 FLOORS = [
     ["errors"],
+    ["calls"],
     ["native"],
     ["machine", "input.condensed", "input.mixed", "input.products"],
     ["files"],

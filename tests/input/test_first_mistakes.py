@@ -14,7 +14,7 @@ from sklearn.metrics import pairwise_distances
 
 import reliac
 from problems import blobs
-from reliac import ReliableAgglomerativeClustering, ReliableOutlierDetector
+from reliac import ReliableAgglomerativeClustering, ReliableFeatureAgglomeration, ReliableOutlierDetector
 
 CALLS = [reliac.cluster, reliac.linkage, ReliableAgglomerativeClustering().fit, ReliableOutlierDetector().fit]
 
@@ -120,7 +120,68 @@ def test_switches_that_are_arrays_are_refused_in_three_parts():
         ReliableAgglomerativeClustering(compute_full_tree=np.ones(2)).fit(blobs(0, n=9))
 
 
+ESTIMATORS = [ReliableAgglomerativeClustering, ReliableOutlierDetector, ReliableFeatureAgglomeration]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("X", "given"),
+    [
+        ([], r"0 sample\(s\) \(shape=\(0,\)\)"),
+        (np.empty((0, 3)), r"0 sample\(s\)"),
+        (np.empty((3, 0)), r"0 feature\(s\)"),
+        ([[]], r"(0 feature|1 sample)\(s\)"),
+        ([1, 2, 3], "Expected 2D array, got 1D array"),
+        (5, "Expected 2D array, got 0D array"),
+        (np.ones((2, 2, 2)), "Expected 2D array, got 3D array"),
+        ([[1, 2], [3]], "The rows do not form a table"),
+        ({"a": 1}, "X is of type dict"),
+        ([None], "Expected 2D array, got 1D array"),
+        (["a", "b"], "X holds texts: 'a' at position 0"),
+        ((row for row in blobs(0, n=9)), "X is of type generator"),
+    ],
+    ids=str,
+)
+def test_estimators_tell_what_is_no_table_in_three_parts(estimator, X, given):
+    with pytest.raises((TypeError, ValueError), match=rf"(?s)^{given}.* Allowed: .* Next: "):
+        estimator().fit(X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[:2])
+def test_estimators_ask_for_two_rows(estimator):
+    with pytest.raises(ValueError, match=r"1 sample\(s\).* minimum of 2 .* Allowed: at least two rows .* Next: "):
+        estimator().fit([[1.0, 2.0]])
+
+
+def test_an_estimator_says_how_condensed_distances_become_square_ones():
+    with pytest.raises(
+        ValueError, match=r"Next: .*scipy\.spatial\.distance\.squareform\(X\) with metric='precomputed'"
+    ):
+        ReliableAgglomerativeClustering(linkage="average").fit(np.ones(6))
+
+
+@pytest.mark.parametrize("model", [ReliableAgglomerativeClustering(), ReliableOutlierDetector()], ids=repr)
+def test_new_rows_that_do_not_fit_an_estimator_are_told_in_three_parts(model):
+    frame = pd.DataFrame(blobs(0, n=9)[:, :2], columns=["a", "b"])
+    model.fit(frame)
+    for odd in (frame[["b", "a"]], frame.rename(columns={"a": "z"})):
+        with pytest.raises(ValueError, match=r"(?s)feature names should match.* Allowed: the columns .* Next: "):
+            model.predict(odd)
+    model.fit(frame.to_numpy())
+    with pytest.raises(ValueError, match=r"X has 1 features, but .* Allowed: the columns that .* Next: pass these"):
+        model.predict([[1.0]])
+
+
 # --- what would be read as something else ---
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "X", [[("x", "y", 1.0), ("y", "z", 2.0)], pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "c": [1.0, 2.0]})]
+)
+def test_estimators_recognise_a_table_of_named_edges(estimator, X):
+    with pytest.raises(ValueError, match=r"table of edges.*Allowed: .*Next: pass it to reliac\.cluster_edges"):
+        estimator().fit(X)
 
 
 @pytest.mark.parametrize("call", CALLS[2:])

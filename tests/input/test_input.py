@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics.pairwise import cosine_distances
 
 import reliac
 from problems import CRITERIA, blobs, lattice
@@ -369,6 +370,11 @@ def test_a_metric_that_fails_names_the_two_rows_and_keeps_the_reason():
         reliac.cluster(X, "average", metric=metric)
     assert isinstance(caught.value.__cause__, KeyError)
     refuses(ValueError, ["'<lambda>' fails for rows 0 and 1"], X, "average", metric=lambda a, b: "far")
+
+
+def test_a_function_of_the_whole_table_is_told_how_its_distances_are_passed():
+    with pytest.raises(ValueError, match=r"^Metric 'cosine_distances' fails .*whole table gives\.$"):  # in one line
+        reliac.cluster(X, "average", metric=cosine_distances)
 
 
 def test_bad_options_are_refused_before_the_data_is_looked_at():

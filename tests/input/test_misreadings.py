@@ -80,7 +80,24 @@ def test_an_edge_table_is_explained(table):
 
 def test_the_command_line_explains_them_too(run, tmp_path):
     np.savetxt(tmp_path / "edges.csv", np.column_stack([LEFT, RIGHT, WEIGHTS]), delimiter=",")
-    assert "table of edges" in run("cluster", tmp_path / "edges.csv", status=2).err
+    told = run("cluster", tmp_path / "edges.csv", status=2).err
+    assert "table of edges" in told
+    assert "Next: add --edges; if the rows really are points" in told
+
+
+@pytest.mark.parametrize("titles", ["", "a,b,distance", "from,to,km"])
+def test_the_command_line_explains_edges_between_named_objects(run, tmp_path, titles):
+    (tmp_path / "edges.csv").write_text(f"{titles}\nx,y,1.5\ny,z,2.0\nx,z,0.5\n".lstrip())
+    told = run("cluster", tmp_path / "edges.csv", status=2).err
+    assert "table of edges" in told
+    assert "Next: add --edges" in told
+    columns = [titles] if titles else []
+    assert "z,0" in run("cluster", tmp_path / "edges.csv", "--edges", *columns, "--clusters", "1").out
+
+
+def test_a_table_with_two_columns_of_words_is_no_table_of_edges(run, tmp_path):
+    (tmp_path / "data.csv").write_text("city,colour,size\nRome,red,1\nParis,blue,2\nOslo,red,4\n")
+    assert "Column 'colour' is not numeric" in run("cluster", tmp_path / "data.csv", status=2).err
 
 
 # --- not taken for one ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import reliac
@@ -124,6 +125,12 @@ def test_a_group_with_names_and_weights_keeps_them_and_can_be_developed():
         (None, "one label for every row"),
         ([1, None, 2], "row 1 has no label"),
         ([1.0, 2.0, float("nan")], "row 2 has no label"),
+        ([1, 2, pd.NA], "row 2 has no label"),
+        (np.ma.array([1, 2, 3], mask=[1, 0, 0]), "row 0 has no label"),
+        ({0: "a", 1: "a", 2: "b"}, "of type dict for 3 rows"),
+        ({"a", "b", "c"}, "of type set for 3 rows"),
+        (pd.DataFrame({"a": [1], "b": [2], "c": [3]}), r"of type DataFrame for 3 rows.*Next: .*X\['user'\]"),
+        (np.array(1), "of type ndarray for 3 rows"),
     ],
 )
 def test_labels_that_do_not_fit_the_rows_are_refused(groups, message):
@@ -134,3 +141,21 @@ def test_labels_that_do_not_fit_the_rows_are_refused(groups, message):
 def test_labels_that_cannot_be_compared_are_refused():
     with pytest.raises(TypeError, match="no simple value"):
         reliac.cluster_groups([[0.0], [1.0]], [[1], [2]])
+
+
+def test_no_rows_at_all_are_refused_in_three_parts():
+    with pytest.raises(ValueError, match=r"^0 sample\(s\).* Allowed: .* Next: "):
+        reliac.cluster_groups([], [])
+
+
+def test_a_group_that_is_not_there_is_told_with_those_that_are():
+    trees = reliac.cluster_groups(blobs(0, n=7), list("abcdefg"))
+    with pytest.raises(KeyError, match=r"No group 'z'\. Allowed: 'a', 'b', 'c', 'd', 'e' and 2 more\. Next: "):
+        trees["z"]
+    assert trees.get("z") is None
+    assert "z" not in trees
+
+
+def test_groups_are_counted_in_words_that_fit():
+    assert repr(reliac.cluster_groups([[0.0]], [5])) == "GroupTrees of 1 group: 1 row, 1 cluster at the last levels"
+    assert repr(reliac.cluster_groups([[0.0]] * 2, [5, 6])).startswith("GroupTrees of 2 groups: 2 rows, 2 clusters")

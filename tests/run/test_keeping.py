@@ -150,6 +150,8 @@ def test_ctrl_c_in_the_first_search_keeps_the_lists_found(small_pieces, tmp_path
     with pytest.raises(reliac.Interrupted) as caught:
         reliac.cluster(X, engine="vectors", checkpoint=tmp_path / "run", progress=stop)
     assert caught.value.tree.n_levels == 0
+    assert caught.value.note == f"the same call goes on from the checkpoint {tmp_path / 'run'}"
+    assert caught.value.note in str(caught.value)
     with np.load(tmp_path / "run") as arrays:
         assert 200 <= len(arrays["found/clusters"]) < 400
     assert np.array_equal(

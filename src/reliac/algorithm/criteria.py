@@ -160,7 +160,7 @@ def get_criterion(name: object) -> Criterion:
         known = ALIASES.get(name.lower(), name)
         if known in CRITERIA:
             return CRITERIA[known]
-    raise ValueError(unknown_name("criterion", name, CRITERIA))
+    raise ValueError(unknown_name("criterion", name, [*CRITERIA, *ALIASES]))
 
 
 def link_distance(

@@ -15,6 +15,7 @@ from ..input.condensed import count_objects
 from ..input.distances import agreeing_names
 from ..input.edges import ENDS, VALUES
 from ..input.gower import Column, categories, of_columns
+from ..input.misreadings import refuse_named_edges
 from ..input.numbers import MISSING, Names, are_names, first_not_finite, is_number, titles_as_names
 
 
@@ -101,9 +102,10 @@ def make_table(sheet: Sheet, choices: Choices) -> Table:
     apart |= {names_at, sheet.index}
     kept = [place for place in range(len(sheet.columns)) if place not in apart]
     if not kept:
+        among = f" of {', '.join(sheet.columns)}" if sheet.columns else ": there is no column"
         raise ValueError(
             explain(
-                f"No column of numbers is left of {', '.join(sheet.columns)}",
+                f"No column of numbers is left{among}",
                 "at least one column besides names, labels, weights and skipped ones",
                 "check --name-column, --label-column, --weights-column and --skip-column",
             )
@@ -257,6 +259,7 @@ def _numbers_of(sheet: Sheet, place: int, gaps: bool = False) -> NDArray[Any]:
     if cell.lower() in MISSING:
         raise ValueError(_missing(_place(row, column, sheet.lines), repr(cell) if cell else "empty"))
     shown = cell if len(cell) <= 40 else cell[:37] + "..."
+    _refuse_edges(sheet)
     raise ValueError(
         explain(
             f"Column {column!r} is not numeric: {shown!r} at {_place(row, None, sheet.lines)}",
@@ -265,6 +268,13 @@ def _numbers_of(sheet: Sheet, place: int, gaps: bool = False) -> NDArray[Any]:
             "(write 1000, not 1,000)",
         )
     )
+
+
+def _refuse_edges(sheet: Sheet) -> None:
+    """Refuse a table of edges between named objects, where a column of names was expected to hold numbers."""
+    if _are_pairs(sheet):
+        left, right, values = ([str(cell).strip() for cell in cells] for cells in sheet.cells)
+        refuse_named_edges([*zip(left, right, map(float, values), strict=True)])
 
 
 def _place(row: int, column: str | None, lines: list[int] | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..api import warmup
+from ..engines.compiled.ready import obstacle
 from ..errors import Interrupted, explain
 from ..evaluate import compare_strategies
 from ..input.options import check_count
@@ -215,7 +216,7 @@ def run_warmup(asked: Asked) -> int:
         return 0
     raise PermissionError(
         explain(
-            "Nothing of this was kept: no folder for compiled code can be written",
+            f"Nothing of this was kept: {obstacle()[0]}",
             "a folder that you may write",
             "set RELIAC_CACHE to one, here and where reliac runs later",
         )
@@ -257,7 +258,8 @@ def _save_partial(stopped: Interrupted, asked: Asked, form: Format | None) -> in
     told = f"stopped by Ctrl-C at level {tree.n_levels} with {tree.n_clusters} clusters left"
     told += f"; {stopped.note}" if stopped.note else ""
     if asked.out in (None, "-"):
-        say(f"{told}; nothing saved (--out FILE would have kept the levels done)")
+        kept = asked.checkpoint is not None and Path(asked.checkpoint).exists()
+        say(f"{told}; nothing {'else ' * kept}saved (--out FILE would have kept the levels done)")
         return 130
     same = form is not None and form.loadable
     target = asked.out if same else f"{asked.out}.partial.reliac"

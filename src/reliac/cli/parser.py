@@ -10,7 +10,8 @@ from click.shell_completion import get_completion_class, shell_complete
 
 from reliac import __version__
 
-from ..errors import FOREIGN_OPTIONS, Message, explain, unknown_name
+from ..calls import FOREIGN_OPTIONS, IN_SHELL
+from ..errors import Message, explain, unknown_name
 from ..native.building import in_words
 from . import options, text
 from .kinds import Argument, Section, flags
@@ -199,7 +200,9 @@ def in_three_parts(error: click.UsageError) -> Message:
         return error.message
     program = error.ctx.command_path if error.ctx else PROGRAM
     if isinstance(error, click.NoSuchOption) and error.ctx:
-        ours = f"--{FOREIGN_OPTIONS.get(error.option_name.lstrip('-'), '')}"
+        name = error.option_name.lstrip("-").replace("-", "_")
+        meant = FOREIGN_OPTIONS.get(name, name)
+        ours = f"--{IN_SHELL.get(meant, meant)}"
         if ours in flags(error.ctx):
             return explain(f"{error.option_name}, as other programs call it", ours, f"write {ours}")
         return unknown_name("option", error.option_name, flags(error.ctx))

@@ -15,6 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ..calls import explain_calls
 from ..errors import DatasetError, explain
 from ..files import cache_folder
 from ..input.numbers import Names
@@ -57,6 +58,7 @@ def names() -> list[str]:
     return list(ENTRIES)
 
 
+@explain_calls()
 def load(
     name: str,
     folder: str | os.PathLike[str] | None = None,
@@ -114,6 +116,7 @@ def load(
     )
 
 
+@explain_calls()
 def load_texts(
     name: str,
     folder: str | os.PathLike[str] | None = None,

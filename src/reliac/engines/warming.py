@@ -7,12 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithm.criteria import CRITERIA
-from ..errors import unknown_name
+from ..errors import known_name
 from ..input.edges import make_graph
 from ..input.problem import Problem, make_problem
 from ..machine import n_threads
@@ -54,10 +54,9 @@ def _told(functions: int) -> str:
 
 def warm_up(names: Iterable[str] | None = None, n_jobs: int | None = None) -> Warmup:
     """Load the compiled code of some engines, or of all; with several cores a second process compiles half of them."""
-    wanted = list(ENGINES) if names is None else [names] if isinstance(names, str) else list(names)
-    for name in wanted:
-        if name not in ENGINES:
-            raise ValueError(unknown_name("engine", name, ENGINES))
+    given: Any = list(ENGINES) if names is None else names
+    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    wanted = [known_name("engine", name, ENGINES) for name in (given if several else [given])]
     started = time.monotonic()
     missing = [name for name in wanted if _problem_for(name) is not None and not ready(name)]
     alone = writable_folder() is None or n_threads(n_jobs) < 2

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..calls import explain_calls
 from ..errors import explain, shown
 from ..input.connectivity import connectivity_entries
 from ..input.constraints import pairs_among
@@ -221,6 +222,7 @@ class ReliableAgglomerativeClustering(ClusterMixin, Agglomeration):  # type: ign
     [0, 1]
     """
 
+    @explain_calls()
     def __init__(
         self,
         n_clusters: int | None = 2,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from ..calls import explain_calls
 from ..errors import explain
 from ..input.metrics import MetricLike
 from ..tree.cuts import members
@@ -49,6 +50,7 @@ class ReliableFeatureAgglomeration(ClassNamePrefixFeaturesOutMixin, TransformerM
     [[0.05, 5.0], [1.05, 4.0], [2.05, 3.0]]
     """
 
+    @explain_calls()
     def __init__(
         self,
         n_clusters: int | None = 2,

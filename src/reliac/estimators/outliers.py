@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..algorithm.criteria import get_criterion
+from ..calls import explain_calls
 from ..errors import explain
 from ..input.metrics import MetricLike, canonical_metric
 from ..input.numbers import is_frame
@@ -90,6 +91,7 @@ class ReliableOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc
     [1, -1, -1]
     """
 
+    @explain_calls()
     def __init__(
         self,
         linkage: str = BEST_CRITERION,

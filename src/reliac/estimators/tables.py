@@ -16,10 +16,11 @@ from ..api import cluster
 from ..errors import explain
 from ..input.gower import mixed_rows
 from ..input.metrics import allows_gaps, metric_name
-from ..input.misreadings import is_graph
+from ..input.misreadings import is_graph, refuse_named_edges
 from ..input.numbers import check_finite, check_unmasked, is_frame, is_sparse, to_numbers
 from ..input.problem import check_metric_fits
 from ..input.things import things_of
+from ..input.vectors import check_shape
 from ..tree.clustertree import ClusterTree
 
 #: Options of cluster() that change how it runs and not its result: a tree that was kept may be one of other values.
@@ -52,8 +53,10 @@ def check_table(
     _refuse_no_table(X, estimator.metric)
     if is_frame(X) and not mixed:
         _check_columns(X, gaps)  # names the columns that scikit-learn would turn from text into numbers, or only count
-    options = {"accept_sparse": accepted, "ensure_min_samples": 1 + reset, **options}
-    numbers = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, **options)
+    fewest = options.get("ensure_min_samples", 1 + reset), options.get("ensure_min_features", 1)
+    X = _in_shape(X, fewest)
+    options = {"accept_sparse": accepted, "ensure_min_samples": fewest[0], **options}
+    numbers = _validated(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, **options)
     # Text that scikit-learn lets through, NaN and infinity are refused here, with a message that names the row.
     if mixed:
         return mixed_rows(X)[0]
@@ -66,6 +69,7 @@ def _refuse_no_table(X: Any, metric: object) -> None:
     """Refuse what only :func:`reliac.cluster` takes, or nobody, where scikit-learn would speak of its shape."""
     if X is None or isinstance(X, (str, bytes, os.PathLike)):
         to_numbers(X)  # says what to do
+    refuse_named_edges(X)
     if is_graph(X):
         given = f"X is a graph ({type(X).__name__})"
         step = "use reliac.cluster_edges, which takes graphs"
@@ -78,6 +82,27 @@ def _refuse_no_table(X: Any, metric: object) -> None:
             "use reliac.cluster, which takes them with a function as metric, or pass their distances as 'precomputed'"
         )
         raise TypeError(explain(given, "a table with one row of numbers per object", step))
+
+
+def _in_shape(X: Any, fewest: tuple[int, int]) -> Any:
+    """Return a table, a list as an array; refuse other shapes, and fewer rows or columns than so many."""
+    if not hasattr(X, "shape"):
+        X = to_numbers(X, finite=False)[0]
+    if getattr(getattr(X, "dtype", None), "kind", "f") != "c":  # of complex numbers something else is to be said
+        check_shape(tuple(X.shape), fewest, condensed=False)
+    return X
+
+
+def _validated(estimator: Any, X: Any, reset: bool, **options: Any) -> Any:
+    """Let scikit-learn look at a table; what it has to say of new rows that do not fit gets its other two parts."""
+    try:
+        return validate_data(estimator, X, reset=reset, **options)
+    except ValueError as error:
+        if reset:
+            raise
+        given, name = str(error).rstrip(), type(estimator).__name__
+        allowed = f"the columns that {name}.fit was given, in their order"
+        raise ValueError(explain(given, allowed, "pass these columns, or fit again")) from None
 
 
 def _check_columns(frame: Any, gaps: bool) -> None:

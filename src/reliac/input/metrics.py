@@ -334,11 +334,13 @@ def _by_calls(vectors: Sequence[Any] | NDArray[Any], metric: Callable[..., float
         try:
             condensed[place] = metric(vectors[p], vectors[q])
         except Exception as error:
+            why = f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
             raise ValueError(
                 explain(
-                    f"Metric {metric_name(metric)!r} fails for rows {p} and {q} ({type(error).__name__}: {error})",
+                    f"Metric {metric_name(metric)!r} fails for rows {p} and {q} ({why})",
                     "a function of two rows that returns a number",
-                    f"correct the function, or pass distances with {option('metric', 'precomputed')}",
+                    f"correct the function, or pass distances with {option('metric', 'precomputed')}, such as a "
+                    "function of the whole table gives",
                 )
             ) from error
     return condensed

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Message, explain, option
+from ..errors import Message, explain, in_python, option
 from .numbers import is_frame, is_sparse
 
 #: Titles of two columns that name the ends of an edge, in small letters; the second kind only beside a score.
@@ -137,7 +137,8 @@ def _edge_table(given: str) -> Message:
     return explain(
         f"{given}: two objects and a number in each row",
         "vectors, or distances of all pairs of objects",
-        "pass it to reliac.cluster_edges; if the rows really are points, append a constant column",
+        f"{'pass it to reliac.cluster_edges' if in_python() else 'add --edges'}; if the rows really are points, append "
+        "a constant column",
     )
 
 

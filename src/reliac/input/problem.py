@@ -182,7 +182,7 @@ def make_problem(
         constraints=constraints,
     )
     objects.check_range(row, metric, problem.weights)
-    objects.warn_if_unfit(row, stacklevel=3)
+    objects.warn_if_unfit(row, stacklevel=4)
     return problem
 
 

@@ -22,18 +22,7 @@ STRIP = 64
 
 def check_vectors(data: Any, metric: MetricLike) -> None:
     """Refuse what is no table, what looks like distances, and rows that the metric cannot compare."""
-    if 0 in data.shape:
-        missing = "sample(s)" if not data.shape[0] else "feature(s)"
-        raise ValueError(
-            explain(
-                f"0 {missing} (shape={data.shape}) while a minimum of 1 is required",
-                "at least one row and one column",
-                "check the filter or file that the data came from",
-            )
-        )
-    if data.ndim != 2:
-        given = f"Expected 2D array, got {data.ndim}D array instead: X of shape {data.shape}"
-        raise ValueError(explain(given, "a table with one row per object", _as_table(data.ndim)))
+    check_shape(data.shape)
     rows, columns = data.shape
     if is_sparse(data):
         refuse_adjacency(data)
@@ -53,15 +42,32 @@ def check_vectors(data: Any, metric: MetricLike) -> None:
         check_directions(data, row.name, row.constant_rows)
 
 
-def _as_table(dimensions: int) -> str:
+def check_shape(shape: tuple[int, ...], fewest: tuple[int, int] = (1, 1), condensed: bool = True) -> None:
+    """Refuse what has not two dimensions, and fewer rows or columns than so many. The words are scikit-learn's.
+
+    ``condensed``: whether distances of one dimension may be given with ``metric="precomputed"``.
+    """
+    if len(shape) != 2 and 0 not in shape:
+        given = f"Expected 2D array, got {len(shape)}D array instead: X of shape {shape}"
+        raise ValueError(explain(given, "a table with one row per object", _as_table(len(shape), condensed)))
+    for count, least, called in zip(shape, fewest, ("sample(s)", "feature(s)"), strict=False):
+        if count < least:
+            given = f"{count} {called} (shape={shape}) while a minimum of {least} is required"
+            words = ["one" if number == 1 else "two" if number == 2 else str(number) for number in fewest]
+            allowed = f"at least {words[0]} row{'s' * (fewest[0] > 1)} and {words[1]} column{'s' * (fewest[1] > 1)}"
+            raise ValueError(explain(given, allowed, "check the filter or file that the data came from"))
+
+
+def _as_table(dimensions: int, condensed: bool) -> str:
     """Say how an array of other than two dimensions becomes a table."""
     if not dimensions:
         return "pass a list of rows"
     if dimensions > 2:
         return "make one row of every object with X.reshape(len(X), -1)"
+    square = "" if condensed else "scipy.spatial.distance.squareform(X) with "
     return (
         "Reshape your data with X.reshape(-1, 1) if it is one feature, or X.reshape(1, -1) if it is one object; pass "
-        f"{option('metric', 'precomputed')} if it is a condensed distance matrix"
+        f"{square}{option('metric', 'precomputed')} if it is a condensed distance matrix"
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..errors import need
 from ..input.options import check_count
 from ..tree.layout import Dendrogram, clusters_of_nodes, dendrogram
+from .panels import check_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +50,8 @@ def plot_tree(
     color_clusters : colour the clusters of ``tree.labels(color_clusters)``; everything above them is grey
     order : the objects from left to right, as ``tree.order_leaves()`` gives them; None is ``tree.leaf_order``
     """
+    if ax is not None:
+        ax = check_axes("ax", ax, 1)[0]
     layout = dendrogram(tree, max_leaves, order)
     colors = _colors(tree, layout, color_clusters)
     if ax is None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, need
+from ..errors import need
 from ..tree.layout import level_sizes
 from .dendrogram import PALETTE
+from .panels import check_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,12 +32,7 @@ def plot_levels(tree: ClusterTree, axes: Sequence[Axes] | None = None) -> tuple[
     """
     if axes is None:
         _, axes = need("matplotlib.pyplot", "plot").subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
-    panels: list[Axes] = list(np.ravel(np.asarray(axes, dtype=object)))
-    if len(panels) != 2:
-        raise ValueError(
-            explain(f"{len(panels)} axes", "two, one for each panel", "pass plt.subplots(1, 2)[1], or leave axes out")
-        )
-    counts, sizes = panels
+    counts, sizes = check_axes("axes", axes, 2, "two, one for each panel: plt.subplots(1, 2)[1]")
     style: dict[str, Any] = {"marker": "o", "markersize": 3.5} if tree.n_levels <= 60 else {}
     counts.plot(np.arange(tree.n_levels + 1), tree.cluster_counts, color=PALETTE[0], **style)
     counts.set_ylabel("clusters")

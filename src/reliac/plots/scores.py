@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import explain, need
+from ..errors import need
 from ..questions.suggestion import VOTERS, Suggestion, goodness
 from .dendrogram import PALETTE, REST
+from .panels import check_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,10 +37,7 @@ def plot_suggestion(found: Suggestion, axes: Sequence[Axes] | None = None) -> li
         figure.suptitle(f"{found.n_clusters} clusters{next_best}", fontsize="medium")
         panels = panels[: len(values)]
     else:
-        panels = list(np.ravel(np.asarray(axes, dtype=object)))
-    if len(panels) != len(values):
-        given = f"{len(panels)} axes for {len(values)} scores"
-        raise ValueError(explain(given, "one for each score", "pass as many, or leave axes out"))
+        panels = check_axes("axes", axes, len(values), f"one for each of {len(values)} scores")
     order = np.argsort(found.table.counts)
     for panel, (name, good) in zip(panels, values.items(), strict=True):
         _draw(panel, np.array(found.table.counts)[order], VOTERS[name][1] * good[order], name, found)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import explain, need
+from ..errors import explain, need, option
 from ..input.options import check_count
 from ..questions.agreement import entanglement, untangled
 from ..questions.matching import match_objects
 from ..tree.layout import Dendrogram, dendrogram, shorten
 from ..tree.walks import check_order
 from .dendrogram import CHARACTER_WIDTH, LARGEST_FONT, LINE_HEIGHT, PALETTE, PLAIN, REST, SMALLEST_FONT
+from .panels import check_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +39,9 @@ def plot_tanglegram(
 ) -> Axes:
     """Draw two trees of the same objects; see :meth:`reliac.ClusterTree.plot_tanglegram`."""
     n, same = tree.n_objects, match_objects(tree, other)
+    orders, titles = _check_pair("orders", orders), _check_pair("titles", titles)
+    if ax is not None:
+        ax = check_axes("ax", ax, 1)[0]
     if n > MOST:
         step = "draw a part of both, by tree.subtree, or compare them by tree.agreement(other)"
         raise ValueError(explain(f"A tanglegram of {n} objects", f"at most {MOST}", step))
@@ -67,6 +71,14 @@ def plot_tanglegram(
     tangle = entanglement(first, same[second], 1.5)
     ax.set_xlabel(f"{n} objects, entanglement {tangle:.3f}")
     return ax
+
+
+def _check_pair(name: str, given: Any) -> Any:
+    """Refuse what is not one thing for each of the two trees; None is left."""
+    if given is None or (isinstance(given, (tuple, list)) and len(given) == 2):
+        return given
+    given, pair = option(name, given), "two, the first for this tree, the second for the other"
+    raise ValueError(explain(given, pair, f"pass a pair, or leave {name} out"))
 
 
 def _object_colors(tree: ClusterTree, color_clusters: int | None, order: NDArray[np.intp]) -> list[str]:

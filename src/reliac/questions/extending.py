@@ -70,7 +70,7 @@ def extend(
         stop=_stop(tree, problem, objects.n, rules),
     )
     objects.check_range(whole.criterion, whole.metric, whole.weights)
-    objects.warn_if_unfit(whole.criterion, stacklevel=4)
+    objects.warn_if_unfit(whole.criterion, stacklevel=5)
     return _run(tree, whole, np.arange(n), (rules[0], n_jobs, progress), f"{count} rows more")
 
 

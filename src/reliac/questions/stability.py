@@ -17,6 +17,9 @@ from ..run.solve import cluster_problem
 from ..tree.clustertree import ClusterTree, Order
 from .scores import ScoreTable, checked_counts
 
+#: More trees than this nobody waits for.
+MOST_REPEATS = 10**6
+
 
 def stability_table(
     tree: ClusterTree,
@@ -36,7 +39,7 @@ def stability_table(
     """
     counts = checked_counts(tree, n_clusters)
     part = check_number("share", share, 0.0, 1.0, "give the share of the objects that each repeat takes, such as 0.8")
-    times = check_count("repeats", repeats, 1, np.inf, "give the number of parts that are clustered")
+    times = check_count("repeats", repeats, 1, MOST_REPEATS, "give the number of parts that are clustered")
     random = np.random.default_rng(check_count("seed", seed, 0, np.inf, "give a whole number"))
     size = max(2, int(np.ceil(part * tree.n_objects)))
     tell, close = _teller(progress, times)

@@ -50,7 +50,7 @@ def most_typical(problem: Problem, clusters: Partition, count: int, exact: bool)
     even = clusters.factor[one] == clusters.factor[other]
     far[one[even]] = far[other[even]]  # the two of a pair are equally far from its middle, whatever rounding says
     order = np.lexsort((far, clusters.labels))  # stable: of equal ones the first object
-    ends = np.minimum(clusters.sizes, count)
+    ends = np.minimum(clusters.sizes, min(count, len(clusters.labels)))
     return [order[start : start + end] for start, end in zip(clusters.starts.tolist(), ends.tolist(), strict=True)]
 
 

@@ -7,9 +7,10 @@ by one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from numpy.typing import NDArray
 
 from ..algorithm.contract import Batch
 from ..algorithm.links import Indices, Links
+from ..calls import explain_methods
 from ..engines.choice import Choice, choose
 from ..engines.small.engine import levels_side_by_side
-from ..errors import explain
+from ..errors import explain, shown
+from ..input.numbers import is_frame, is_missing
 from ..input.options import check_count
 from ..input.problem import Problem
 from ..machine import free_memory, in_threads, n_threads
@@ -36,10 +39,14 @@ AT_ONCE = 2**16
 #: So many pieces of work are dealt out to each thread, before it is told how far they are.
 AT_A_TIME = 8
 
+#: So many groups are named where one is asked for that is not there.
+SHOWN = 5
+
 #: Bytes that an engine takes for a pair of objects, at most: a matrix, two more while it is made, a copy of the input.
 BYTES_A_PAIR = 32
 
 
+@explain_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupTrees(Mapping[Hashable, ClusterTree]):
     """The trees of groups of rows: a mapping from a group to its tree, and labels for all rows.
@@ -55,6 +62,10 @@ class GroupTrees(Mapping[Hashable, ClusterTree]):
 
     def __getitem__(self, group: Hashable) -> ClusterTree:
         """Return the tree of a group."""
+        if group not in self.rows:
+            some = ", ".join(map(shown, islice(self.rows, SHOWN)))
+            more = f" and {len(self) - SHOWN} more" if len(self) > SHOWN else ""
+            raise KeyError(explain(f"No group {shown(group)}", some + more, "take one of list(trees)"))
         if group not in self._made:
             self._made[group] = self._make(group)
         return self._made[group]
@@ -69,10 +80,10 @@ class GroupTrees(Mapping[Hashable, ClusterTree]):
 
     def __repr__(self) -> str:
         """Say how many groups, rows and clusters there are."""
-        clusters = self.problem.n_objects - self.history.n_links
-        return (
-            f"GroupTrees of {len(self)} groups: {self.problem.n_objects} rows, {clusters} clusters at the last levels"
-        )
+        n = self.problem.n_objects
+        counts = (len(self), "group"), (n, "row"), (n - self.history.n_links, "cluster")
+        groups, rows, clusters = (f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts)
+        return f"GroupTrees of {groups}: {rows}, {clusters} at the last levels"
 
     def labels(
         self,
@@ -181,19 +192,25 @@ def run_groups(problem: Problem, groups: list[Indices], n_jobs: int | None) -> I
 def rows_of_groups(groups: Any, n: int) -> dict[Hashable, Indices]:
     """Return the rows of every group, in the order of their first rows."""
     given = groups.tolist() if hasattr(groups, "tolist") else groups
-    labels = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else None
+    in_order = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping, Set)) and not is_frame(given)
+    labels = list(given) if in_order else None
     if labels is None or len(labels) != n:
-        count = type(groups).__name__ if labels is None else f"{len(labels)} labels"
-        raise ValueError(explain(f"groups: {count} for {n} rows", "one label for every row", "pass a list of labels"))
+        count = f" of type {type(groups).__name__}" if labels is None else f": {len(labels)} labels"
+        step = "pass a list of labels, or a column, such as X['user']"
+        raise ValueError(explain(f"groups{count} for {n} rows", "one label for every row, in their order", step))
     number: dict[Hashable, int] = {}
     try:
         codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.intp)
     except TypeError:
         raise TypeError(
-            explain("groups: a label that is no simple value", "numbers or texts", "pass one label for every row")
+            explain(
+                "groups: a label that is no simple value",
+                "numbers or texts",
+                "pass one label for every row in one line",
+            )
         ) from None
     for label, code in number.items():
-        if label is None or label != label:  # NaN is not equal to itself
+        if not isinstance(label, str) and (is_missing(label) or label != label):  # NaN is not equal to itself
             row = int(np.argmax(codes == code))
             raise ValueError(
                 explain(f"groups: row {row} has no label", "a label for every row", "drop that row, or name a group")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..algorithm.criteria import get_criterion
+from ..calls import explain_calls
 from ..engines.choice import choose
 from ..engines.neighbors.nearest import ENGINES, find_nearest
 from ..errors import explain, option, unknown_name
@@ -22,6 +23,7 @@ from .reaching import check_reached
 from .solve import cluster_problem, solve
 
 
+@explain_calls()
 def neighbors(
     X: Any,
     k: int,

@@ -176,4 +176,4 @@ def _by_squares(plain: Plain, criterion: Criterion) -> bool:
 def _note_if_unfit(plain: Plain, criterion: Criterion) -> None:
     """Warn the caller of the public function, two calls above, of distances that no points can have."""
     if criterion.geometric and not plain.columns:
-        note_if_not_euclidean(plain.numbers, plain.n, criterion.name, stacklevel=4)
+        note_if_not_euclidean(plain.numbers, plain.n, criterion.name, stacklevel=5)

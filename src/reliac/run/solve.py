@@ -292,6 +292,7 @@ class Run:
             found = self._found()
             if found is not None or not self.keeper.path.exists():
                 self.keeper.write(self.tree(), found or {}, self.outlook.spent)
+            self.note = f"the same call goes on from the checkpoint {self.keeper.path}"
         except OSError as error:
             self.note = f"the checkpoint could not be written ({error})"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..input.options import check_switch
 from . import cuts, exports
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def branches(
     from ..questions.branches import branches as found
 
     labels = found(self, by, min_size=min_size, threshold=threshold, depth=depth)
-    return exports.named_labels(self, labels) if named else labels
+    return exports.named_labels(self, labels) if check_switch("named", named) else labels
 
 
 def subtree(

@@ -182,4 +182,4 @@ def plot_scores(
     """
     from ..plots.scores import plot_suggestion
 
-    return plot_suggestion(suggest(self, X, n_clusters, **options), axes)
+    return plot_suggestion(self.suggest(X, n_clusters, **options), axes)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..input.options import check_switch
+
 if TYPE_CHECKING:
     from ..input.metrics import MetricLike
     from .clustertree import ClusterTree, Order
@@ -46,7 +48,7 @@ def medoids(
 
     labels = labels_of_one_cut(self, n_clusters, level, distance, by)
     found = np.concatenate(typical_members(self, labels, 1, exact, X, metric, "medoids({})"))
-    return self.object_names[found] if named else found
+    return self.object_names[found] if check_switch("named", named) else found
 
 
 def exemplars(
@@ -83,7 +85,7 @@ def exemplars(
     count = check_count("k", k, 1, np.inf, "give the number of members to show")
     labels = labels_of_one_cut(self, n_clusters, level, distance, by)
     found = typical_members(self, labels, count, exact, X, metric, "exemplars(k, {})")
-    return [self.object_names[members] for members in found] if named else found
+    return [self.object_names[members] for members in found] if check_switch("named", named) else found
 
 
 def summary(

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..calls import explain_methods
+from ..input.options import check_switch
 from . import (
     asking,
     asking_cuts,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 Order = Literal["distance", "level"]
 
 
+@explain_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusterTree:
     """A hierarchy of clusters, with levels; possibly a forest, where the run stopped early.
@@ -185,13 +188,13 @@ class ClusterTree:
         """
         cut = cuts.asked_cut(n_clusters, level, distance)
         labels = cuts.labels(self, cut, by, cuts.check_sizes(max_size, min_size, small))
-        return exports.named_labels(self, labels, cut.value) if named else labels
+        return exports.named_labels(self, labels, cut.value) if check_switch("named", named) else labels
 
     def clusters(
         self, level: int | None = None, *, n_clusters: int | None = None, named: bool = False
     ) -> list[NDArray[Any]]:
         """Return the clusters of a level (or ``n_clusters`` of them) as arrays of objects, or of their names."""
-        objects = self.object_names if named else np.arange(self.n_objects)
+        objects = self.object_names if check_switch("named", named) else np.arange(self.n_objects)
         return cuts.members(self.labels(n_clusters, level=level), objects)
 
     @property

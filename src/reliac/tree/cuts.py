@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from ..errors import explain, known_name, option
 from ..input.options import check_count, check_number
+from ..machine import check_memory
 from .walks import at_or_below, ends_of, first_objects, group_tops
 
 if TYPE_CHECKING:
     from .clustertree import ClusterTree
 
 Kept = NDArray[np.bool_]  # which links a cut keeps; with a link all links below it are kept
+
+#: What a label takes where several cuts are asked for: in a column of its own, and in the table of all.
+BYTES_OF_A_LABEL = 16
 
 
 class Sizes(NamedTuple):
@@ -55,6 +59,9 @@ def asked_cut(n_clusters: Any, level: Any, distance: Any) -> Cut:
 def labels(tree: ClusterTree, cut: Cut, by: str, sizes: Sizes | None = None) -> NDArray[np.intp]:
     """Label the objects; see :meth:`reliac.ClusterTree.labels`. Several cuts are columns."""
     several = isinstance(cut.value, list)
+    if several:
+        what = f"The labels in {len(cut.value)} cuts of {tree.n_objects} objects"
+        check_memory(BYTES_OF_A_LABEL * tree.n_objects * len(cut.value), what, "ask for fewer cuts at once")
     kept, first = cutter(tree, cut.name, by), first_objects(tree)
     columns = [_labels(tree, kept(one), sizes or Sizes(), first) for one in (cut.value if several else [cut.value])]
     if not columns:

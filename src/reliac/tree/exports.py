@@ -128,7 +128,7 @@ def warn_if_repeated(names: NDArray[np.str_] | None) -> None:
             "any names, but results tell objects of one name apart only by their order",
             "give every object a name of its own",
         ),
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.contract import Batch
+from ..calls import explain_methods
 from ..engines.sql.connections import Tables
 from ..engines.sql.levels import connect
 from ..errors import explain, known_name
@@ -20,6 +21,7 @@ from .building import make_links
 from .clustertree import ClusterTree, Order
 
 
+@explain_methods
 class TreeTable:
     """The links of a tree as a table in DuckDB or Spark: p, q, distance, level.
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .keeping import Kept
-from .ready import note_ready, writable_folder
+from .ready import note_ready, obstacle, writable_folder
 
 logger = logging.getLogger("reliac")
 
@@ -248,11 +248,8 @@ class Watch(event.Listener if event else object):  # type: ignore[misc]
             logger.warning("%s, for this process only", takes)
         else:
             advised = True
-            logger.warning(
-                "%s, in this process and again in every later one, since no folder for compiled code can be written. "
-                "Set RELIAC_CACHE (or NUMBA_CACHE_DIR) to one that can be written, and it is compiled once",
-                takes,
-            )
+            why, advice = obstacle()
+            logger.warning("%s, in this process and again in every later one, since %s. %s", takes, why, advice)
 
     def stop(self, *_: object) -> None:
         """Have the compiler stop when it is done with a function."""

@@ -30,6 +30,9 @@ from ...machine import processor
 PACKAGE = Path(__file__).parents[2]
 SOURCES = ("engines", "algorithm", "input")
 
+#: Variables that name a place for compiled code.
+NAMING = ("RELIAC_CACHE", "NUMBA_CACHE_DIR")
+
 #: Settings that change what Numba makes of a function.
 SETTINGS = (
     *("RELIAC_PLAIN_NUMBA", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX", "NUMBA_DEBUGINFO"),
@@ -53,7 +56,7 @@ def places() -> Iterator[Path]:
         yield cache_folder() / "compiled"
     if os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(os.environ["NUMBA_CACHE_DIR"]).expanduser() / "reliac"
-    if os.environ.get("RELIAC_CACHE") or os.environ.get("NUMBA_CACHE_DIR"):
+    if any(map(os.environ.get, NAMING)):
         return  # who names a folder means this one and no other
     yield PACKAGE / "__pycache__" / "compiled"
     with contextlib.suppress(RuntimeError):  # there is no home
@@ -94,6 +97,20 @@ def writable_folder() -> Path | None:
             _remove_old(folder)
             return folder
     return None
+
+
+def obstacle() -> tuple[str, str]:
+    """Say why compiled code is not kept, and what to do about it."""
+    advice = "Set RELIAC_CACHE (or NUMBA_CACHE_DIR) to one that can be written, and it is compiled once"
+    if not kept_at_all():
+        return "RELIAC_KEEP_COMPILED=0 says so", "Leave that out, and it is compiled once"
+    folder = writable_folder()
+    if folder is not None:
+        return f"something could not be written to {folder}", advice.replace("to one that", "to a folder that")
+    named = [f"{name}={os.environ[name]}" for name in NAMING if os.environ.get(name)]
+    if named:
+        return f"{' and '.join(named)} cannot be written", advice.replace("to one that", "to a folder that")
+    return "no folder for compiled code can be written", advice
 
 
 def _remove_old(folder: Path) -> None:
