@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import explain, shown
 from ..machine import in_threads, n_threads
+from ..native.library import address, is_plain, library
 from .device_rows import DeviceRows, lives_on_device
 
 Names = NDArray[np.str_]
@@ -91,6 +92,8 @@ def extremes(numbers: NDArray[Any] | DeviceRows, threads: int) -> tuple[float, f
         return float(numbers.min()), float(numbers.max())
     if numbers.flags.forc:
         numbers = numbers.ravel(order="K")
+    if numbers.dtype == np.float64 and is_plain(numbers) and (native := library()) is not None:
+        return _extremes_in_c(native, numbers, threads)
     each = numbers.size // len(numbers)
     run, share = max(1, 2**16 // each), max(1, 2**22 // each)
 
@@ -101,6 +104,18 @@ def extremes(numbers: NDArray[Any] | DeviceRows, threads: int) -> tuple[float, f
 
     found = in_threads(look, range(0, len(numbers), share), threads)
     return float(np.min([low for low, _ in found])), float(np.max([high for _, high in found]))
+
+
+def _extremes_in_c(native: Any, numbers: NDArray[np.float64], threads: int) -> tuple[float, float]:
+    share, last, numbers = 2**19, numbers.size, numbers.reshape(-1)
+
+    def look(start: int) -> NDArray[np.float64]:
+        found, some = np.empty(2), numbers[start : start + share]
+        native.reliac_extremes(len(some), address(some), address(found))
+        return found
+
+    low, high = np.transpose(in_threads(look, range(0, last, share), threads))
+    return float(low.min()), float(high.max())
 
 
 # --- tables ---
