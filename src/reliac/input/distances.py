@@ -16,7 +16,8 @@ from ..errors import NotEuclideanWarning, explain, option
 from ..machine import check_memory, in_threads, n_threads
 from ..native.library import address, is_plain, library
 from . import condensed
-from .numbers import MEASURE, Names, check_finite, extremes
+from .extremes import extremes
+from .numbers import MEASURE, Names, check_finite
 
 #: Differences below this share of the largest distance are rounding.
 ROUNDING = 1e-8

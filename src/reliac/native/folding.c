@@ -18,7 +18,8 @@
 
 #include "strips.h"
 
-#define CHUNK 64 /* clusters that a thread takes at a time */
+#define CHUNK 64      /* clusters that a thread takes at a time */
+#define FEW_ROWS 4000 /* a table of so many rows stays in the cache, more or less */
 
 /* How many rows may be searched before the table is folded instead: one in so many. A row of a square matrix is read as it
    lies; of a condensed one a half is read number by number, which takes longer. */
@@ -114,7 +115,7 @@ static void take_level(Folding *f)
     if (f->end != GOING) return;
     note_links(f, links, pairs);
     for (int64_t k = 0; k < pairs; k++) {
-        double stored = f->criterion.sums ? stored_pair(f, &f->hands[0], links[k].p, links[k].q) : 0.0;
+        double stored = f->criterion.sums ? stored_pair(f, links[k].p, links[k].q) : 0.0;
         join_pair(f, links[k], stored);
     }
     for (int64_t a = 0; a < f->m; a++)
@@ -126,17 +127,19 @@ static void take_level(Folding *f)
 static void refresh_all(Folding *f, Hand *hand)
 {
     int32_t level = (int32_t)seen(&f->level);
-    int64_t chunk;
+    int64_t chunk, in_cache = f->rows <= FEW_ROWS;
     while ((chunk = take(&f->taken_next)) * CHUNK < f->m) {
-        int64_t last = (chunk + 1) * CHUNK < f->m ? (chunk + 1) * CHUNK : f->m;
+        int64_t last = (chunk + 1) * CHUNK < f->m ? (chunk + 1) * CHUNK : f->m, touched[CHUNK], count = 0;
         for (int64_t a = chunk * CHUNK; a < last; a++) {
             int64_t p = f->alive[a], near = f->near[p];
             if (f->born[p] == level)
                 join_lists(f, hand, p);
             else if (f->owner[near] == near && f->born[near] != level)
                 continue;
-            refresh(f, hand, p);
+            if (!in_cache) fetch_nearest(f, p);
+            touched[count++] = p;
         }
+        for (int64_t k = 0; k < count; k++) refresh(f, touched[k]);
     }
 }
 
@@ -209,7 +212,7 @@ EXPORTED int64_t reliac_folding_work(Folding *f, int64_t thread)
 /* Memory that is let go at the end. */
 static void *room(Folding *f, int64_t count, size_t size)
 {
-    Room *found = malloc(sizeof(Room) + (size_t)(count > 0 ? count : 1) * size);
+    Room *found = large_room(sizeof(Room) + (size_t)(count > 0 ? count : 1) * size);
     if (!found) {
         f->end = WITHOUT_MEMORY;
         return NULL;
@@ -250,7 +253,9 @@ static void make_room(Folding *f)
     f->second = room(f, n, sizeof(int32_t));
     f->joined_at = room(f, n, sizeof(double));
     f->first_weight = room(f, n, sizeof(double));
-    f->lists = room(f, n * listed, sizeof(Entry));
+    f->lists.distance = room(f, n * listed, sizeof(double));
+    f->lists.other = room(f, n * listed, sizeof(int32_t));
+    f->lists.since = room(f, n * listed, sizeof(int32_t));
     f->count = room(f, n, sizeof(int32_t));
     f->radius = room(f, n, sizeof(double));
     f->limit = room(f, n, sizeof(double));
@@ -269,8 +274,9 @@ static void make_room(Folding *f)
         hand->late = room(f, STRIP * (n / 2 + 1), sizeof(double));
         hand->open = room(f, n, sizeof(int32_t));
         hand->found = room(f, LARGEST_BLOCK + SOME, sizeof(int32_t));
+        hand->found_too = room(f, LARGEST_BLOCK + SOME, sizeof(int32_t));
         hand->mark = room(f, n, sizeof(int32_t));
-        hand->reads = 0;
+        hand->sample = room(f, SAMPLED * (MOST_RUNS + 1) * RUN, sizeof(double));
         if (f->end == GOING) memset(hand->mark, NONE, (size_t)n * sizeof(int32_t));
     }
 }

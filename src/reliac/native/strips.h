@@ -51,25 +51,10 @@ static void fold_strip(Folding *f, Hand *hand, int64_t strip)
 
 /* --- the whole table --- */
 
-/* Memory for a table that will be written from its beginning to its end; in large pages, if the system has any. */
-static double *room_for_table(int64_t clusters)
-{
-    size_t size = (size_t)clusters * (size_t)(clusters - 1) / 2 * sizeof(double) + sizeof(double);
-#ifdef __linux__
-    void *room = NULL;
-    if (size < ((size_t)1 << 25)) return malloc(size); /* is had again without a page fault */
-    if (posix_memalign(&room, (size_t)1 << 21, size)) return NULL;
-    madvise(room, size, MADV_HUGEPAGE); /* where that is not known nothing is lost */
-    return room;
-#else
-    return malloc(size);
-#endif
-}
-
 /* Say which rows become which; the first table is written to a place of its own, later ones shrink where they lie. */
 static void plan_fold(Folding *f)
 {
-    f->spare = f->own ? f->own : room_for_table(f->m);
+    f->spare = f->own ? f->own : large_room((size_t)f->m * (size_t)(f->m - 1) / 2 * sizeof(double) + sizeof(double));
     if (!f->spare) {
         f->end = WITHOUT_MEMORY;
         return;
