@@ -18,8 +18,7 @@
 
 #include "strips.h"
 
-#define CHUNK 64      /* clusters that a thread takes at a time */
-#define FEW_ROWS 4000 /* a table of so many rows stays in the cache, more or less */
+#define CHUNK 64 /* clusters that a thread takes at a time */
 
 /* How many rows may be searched before the table is folded instead: one in so many. A row of a square matrix is read as it
    lies; of a condensed one a half is read number by number, which takes longer. */
@@ -127,19 +126,17 @@ static void take_level(Folding *f)
 static void refresh_all(Folding *f, Hand *hand)
 {
     int32_t level = (int32_t)seen(&f->level);
-    int64_t chunk, in_cache = f->rows <= FEW_ROWS;
+    int64_t chunk;
     while ((chunk = take(&f->taken_next)) * CHUNK < f->m) {
-        int64_t last = (chunk + 1) * CHUNK < f->m ? (chunk + 1) * CHUNK : f->m, touched[CHUNK], count = 0;
+        int64_t last = (chunk + 1) * CHUNK < f->m ? (chunk + 1) * CHUNK : f->m;
         for (int64_t a = chunk * CHUNK; a < last; a++) {
             int64_t p = f->alive[a], near = f->near[p];
             if (f->born[p] == level)
                 join_lists(f, hand, p);
             else if (f->owner[near] == near && f->born[near] != level)
                 continue;
-            if (!in_cache) fetch_nearest(f, p);
-            touched[count++] = p;
+            refresh(f, p);
         }
-        for (int64_t k = 0; k < count; k++) refresh(f, touched[k]);
     }
 }
 

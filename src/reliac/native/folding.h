@@ -166,7 +166,7 @@ static inline int64_t place_of(const Folding *f, int64_t i)
     return place_less(f->rows, i);
 }
 
-FOR_ALL_PROCESSORS static void copy_squares(int64_t count, const double *restrict from, double *restrict out)
+FOR_ALL_PROCESSORS static void copy_squares(int64_t count, const double *from, double *out)
 {
     for (int64_t j = 0; j < count; j++) out[j] = from[j] * from[j];
 }
@@ -200,20 +200,6 @@ static inline double number_of(const Folding *f, int64_t i, int64_t j)
     value = f->single ? ((const float *)f->given)[at] : ((const double *)f->given)[at];
     return f->squares ? value * value : value;
 }
-
-#ifdef __GNUC__
-/* Let the number of rows i < j on the way. */
-static inline void fetch_number(const Folding *f, int64_t i, int64_t j)
-{
-    int64_t at = place_of(f, i) + j;
-    if (f->own)
-        __builtin_prefetch(f->own + at);
-    else if (f->single)
-        __builtin_prefetch((const float *)f->given + at);
-    else
-        __builtin_prefetch((const double *)f->given + at);
-}
-#endif
 
 /* --- numbers of clusters ---
 

@@ -12,8 +12,7 @@
 #include "folding.h"
 #include "smallest.h"
 
-#define TRIES 16        /* ... to find a limit */
-#define MOST_FETCHED 64 /* numbers of one pair of clusters that are fetched before they are needed */
+#define TRIES 16 /* ... to find a limit */
 
 /* --- making a list of many candidates --- */
 
@@ -247,23 +246,6 @@ FOR_ALL_PROCESSORS static int64_t count_within(const double *restrict distance, 
     int64_t within = 0;
     for (int64_t k = 0; k < count; k++) within += distance[k] <= limit;
     return within;
-}
-
-/* Let the numbers on the way that are read first when p is refreshed: they are far apart in memory. */
-static void fetch_nearest(const Folding *f, int64_t p)
-{
-#ifdef __GNUC__
-    List list = list_of(f, p);
-    int64_t nearest, q;
-    int again;
-    if (f->count[p] == 0) return;
-    smallest_of(without_rest(f->count[p]), list.distance, &nearest, &again);
-    if (is_exact(f, list, nearest)) return;
-    q = f->owner[list.other[nearest]];
-    if (f->size[p] * f->size[q] > MOST_FETCHED) return;
-    for (int64_t i = p; i != NONE; i = f->next[i])
-        for (int64_t j = q; j != NONE; j = f->next[j]) fetch_number(f, i < j ? i : j, i < j ? j : i);
-#endif
 }
 
 /* Find out who is nearest to p, or that its list does not tell. */
