@@ -19,11 +19,7 @@
 #include "strips.h"
 
 #define CHUNK 64 /* clusters that a thread takes at a time */
-
-/* How many rows may be searched before the table is folded instead: one in so many. A row of a square matrix is read as it
-   lies; of a condensed one a half is read number by number, which takes longer. */
-#define SQUARE_SHARE 4
-#define CONDENSED_SHARE 16
+#define SHARE 16 /* one in so many rows may be searched before the table is folded instead */
 
 /* --- a level --- */
 
@@ -143,7 +139,7 @@ static void refresh_all(Folding *f, Hand *hand)
 /* Tell what is to be done before the next level can be made. */
 static void look_ahead(Folding *f)
 {
-    int64_t rows = 0, share = !f->own && f->across ? SQUARE_SHARE : CONDENSED_SHARE;
+    int64_t rows = 0;
     f->queued = 0;
     for (int64_t a = 0; a < f->m; a++) {
         int64_t p = f->alive[a];
@@ -151,7 +147,7 @@ static void look_ahead(Folding *f)
         f->queue[f->queued++] = (int32_t)p;
         rows += f->size[p];
     }
-    f->todo = f->queued == 0 ? NOTHING : (f->searched + rows) * share <= f->rows ? SEARCH : FOLD;
+    f->todo = f->queued == 0 ? NOTHING : (f->searched + rows) * SHARE <= f->rows ? SEARCH : FOLD;
     if (f->todo == SEARCH) f->searched += rows;
     if (f->todo == FOLD && f->m * f->thin > f->rows * (f->thin - 1)) f->end = THIN;
 }
