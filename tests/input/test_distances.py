@@ -163,10 +163,26 @@ def test_one_wrong_number_is_found_wherever_it_is_in_a_large_matrix(place, value
             reliac.cluster(given, "average", metric="precomputed", n_jobs=n_jobs)
 
 
+@pytest.mark.parametrize("n", [1, 2, 8, 31, 32, 33, 77, 200])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_extremes_of_a_square_matrix_and_its_last_bits_are_seen_with_and_without_c_code(n, order, monkeypatch):
+    rng = np.random.default_rng(n)
+    half = np.triu(rng.random((n, n)) + 1.0, 1)
+    given = np.asarray(half + half.T, order=order)
+    for native in {library(), None}:
+        monkeypatch.setattr(distances, "library", lambda native=native: native)
+        assert distances._look_through(given, 2) == (0.0, given.max(), True)
+        for i, j in rng.integers(0, n, (20, 2)):
+            other = given.copy(order="K")
+            other[i, j] = np.nextafter(other[i, j], 9.0)
+            assert distances._look_through(other, 1) == (other.min(), other.max(), i == j)
+
+
 @pytest.mark.parametrize("place", [0, 2**16 + 1, 2**22 - 1, 2**22, 5_000_000])
-def test_one_wrong_number_is_found_wherever_it_is_in_a_long_condensed_matrix(place):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_wrong_number_is_found_wherever_it_is_in_a_long_condensed_matrix(place, dtype):
     n = 3201
-    given = np.ones(n * (n - 1) // 2, np.float32)
+    given = np.ones(n * (n - 1) // 2, dtype)
     for value, words in ((np.nan, f"NaN .first at position {place}"), (-1.0, f"Negative distance -1.0 at {place}")):
         given[place] = value
         with pytest.raises(ValueError, match=words):

@@ -16,7 +16,8 @@ from ..errors import NotEuclideanWarning, explain, option
 from ..machine import check_memory, in_threads, n_threads
 from ..native.library import address, is_plain, library
 from . import condensed
-from .numbers import MEASURE, Names, check_finite, extremes
+from .extremes import extremes
+from .numbers import MEASURE, Names, check_finite
 
 #: Differences below this share of the largest distance are rounding.
 ROUNDING = 1e-8
@@ -86,6 +87,29 @@ def _rounding(dtype: np.dtype[Any]) -> float:
 
 def _look_through(data: NDArray[Any], threads: int) -> tuple[float, float, bool]:
     """Return the smallest and the largest entry of a square matrix, and whether it is symmetric to the bit."""
+    rows, native = data.T if data.flags.f_contiguous else data, library()
+    if data.dtype == np.float64 and is_plain(rows) and native is not None:
+        low, high, even = _look_in_c(native, rows, threads)
+        if even:  # else what it tells may be of one half only
+            return low, high, even
+    return _look_tile_by_tile(data, threads)
+
+
+def _look_in_c(native: Any, data: NDArray[np.float64], threads: int) -> tuple[float, float, bool]:
+    n, tile = len(data), 32  # rows that are looked at together
+    share = max(1, 2**18 // (n * tile)) * tile
+
+    def look(first: int) -> tuple[float, float, bool]:
+        found = np.empty(2)
+        even = native.reliac_look(n, address(data), first, min(first + share, n), address(found))
+        return float(found[0]), float(found[1]), bool(even)
+
+    low, high, even = zip(*in_threads(look, range(0, n, share), threads), strict=True)
+    return float(np.min(low)), float(np.max(high)), all(even)
+
+
+def _look_tile_by_tile(data: NDArray[Any], threads: int) -> tuple[float, float, bool]:
+    """Do without C code."""
 
     def look(strip: list[tuple[slice, slice]]) -> tuple[float, float, bool]:
         low, high, even = [], [], True

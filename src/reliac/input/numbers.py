@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain, shown
-from ..machine import in_threads, n_threads
+from ..machine import n_threads
 from .device_rows import DeviceRows, lives_on_device
+from .extremes import extremes
 
 Names = NDArray[np.str_]
 
@@ -79,28 +80,6 @@ def first_not_finite(numbers: Any) -> tuple[tuple[int, ...], Any] | None:
         return None
     place = tuple(int(index) for index in np.argwhere(~np.isfinite(numbers))[0])
     return place, numbers[place]
-
-
-def extremes(numbers: NDArray[Any] | DeviceRows, threads: int) -> tuple[float, float]:
-    """Return the smallest and the largest number; NaN if there is one. One pass, in runs that fit into the cache."""
-    if not numbers.size:
-        return 0.0, 0.0
-    if isinstance(numbers, DeviceRows):
-        return numbers.min(), numbers.max()
-    if numbers.size <= 2**16:
-        return float(numbers.min()), float(numbers.max())
-    if numbers.flags.forc:
-        numbers = numbers.ravel(order="K")
-    each = numbers.size // len(numbers)
-    run, share = max(1, 2**16 // each), max(1, 2**22 // each)
-
-    def look(start: int) -> tuple[Any, Any]:
-        runs = [numbers[at : at + run] for at in range(start, min(start + share, len(numbers)), run)]
-        found = [(some.min(), some.max()) for some in runs]
-        return np.min([low for low, _ in found]), np.max([high for _, high in found])
-
-    found = in_threads(look, range(0, len(numbers), share), threads)
-    return float(np.min([low for low, _ in found])), float(np.max([high for _, high in found]))
 
 
 # --- tables ---

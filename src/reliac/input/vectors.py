@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ..errors import explain, option
 from ..machine import n_threads
+from .extremes import extremes
 from .metrics import METRICS, MetricLike
 from .misreadings import refuse_adjacency, refuse_edges
-from .numbers import extremes, is_sparse
+from .numbers import is_sparse
 
 #: Computed distances are symmetric up to this share of the largest: float32 has seven digits.
 ROUNDING = 1e-6

@@ -19,11 +19,7 @@
 #include "strips.h"
 
 #define CHUNK 64 /* clusters that a thread takes at a time */
-
-/* How many rows may be searched before the table is folded instead: one in so many. A row of a square matrix is read as it
-   lies; of a condensed one a half is read number by number, which takes longer. */
-#define SQUARE_SHARE 4
-#define CONDENSED_SHARE 16
+#define SHARE 16 /* one in so many rows may be searched before the table is folded instead */
 
 /* --- a level --- */
 
@@ -114,7 +110,7 @@ static void take_level(Folding *f)
     if (f->end != GOING) return;
     note_links(f, links, pairs);
     for (int64_t k = 0; k < pairs; k++) {
-        double stored = f->criterion.sums ? stored_pair(f, &f->hands[0], links[k].p, links[k].q) : 0.0;
+        double stored = f->criterion.sums ? stored_pair(f, links[k].p, links[k].q) : 0.0;
         join_pair(f, links[k], stored);
     }
     for (int64_t a = 0; a < f->m; a++)
@@ -135,7 +131,7 @@ static void refresh_all(Folding *f, Hand *hand)
                 join_lists(f, hand, p);
             else if (f->owner[near] == near && f->born[near] != level)
                 continue;
-            refresh(f, hand, p);
+            refresh(f, p);
         }
     }
 }
@@ -143,7 +139,7 @@ static void refresh_all(Folding *f, Hand *hand)
 /* Tell what is to be done before the next level can be made. */
 static void look_ahead(Folding *f)
 {
-    int64_t rows = 0, share = !f->own && f->across ? SQUARE_SHARE : CONDENSED_SHARE;
+    int64_t rows = 0;
     f->queued = 0;
     for (int64_t a = 0; a < f->m; a++) {
         int64_t p = f->alive[a];
@@ -151,7 +147,7 @@ static void look_ahead(Folding *f)
         f->queue[f->queued++] = (int32_t)p;
         rows += f->size[p];
     }
-    f->todo = f->queued == 0 ? NOTHING : (f->searched + rows) * share <= f->rows ? SEARCH : FOLD;
+    f->todo = f->queued == 0 ? NOTHING : (f->searched + rows) * SHARE <= f->rows ? SEARCH : FOLD;
     if (f->todo == SEARCH) f->searched += rows;
     if (f->todo == FOLD && f->m * f->thin > f->rows * (f->thin - 1)) f->end = THIN;
 }
@@ -209,7 +205,7 @@ EXPORTED int64_t reliac_folding_work(Folding *f, int64_t thread)
 /* Memory that is let go at the end. */
 static void *room(Folding *f, int64_t count, size_t size)
 {
-    Room *found = malloc(sizeof(Room) + (size_t)(count > 0 ? count : 1) * size);
+    Room *found = large_room(sizeof(Room) + (size_t)(count > 0 ? count : 1) * size);
     if (!found) {
         f->end = WITHOUT_MEMORY;
         return NULL;
@@ -250,7 +246,9 @@ static void make_room(Folding *f)
     f->second = room(f, n, sizeof(int32_t));
     f->joined_at = room(f, n, sizeof(double));
     f->first_weight = room(f, n, sizeof(double));
-    f->lists = room(f, n * listed, sizeof(Entry));
+    f->lists.distance = room(f, n * listed, sizeof(double));
+    f->lists.other = room(f, n * listed, sizeof(int32_t));
+    f->lists.since = room(f, n * listed, sizeof(int32_t));
     f->count = room(f, n, sizeof(int32_t));
     f->radius = room(f, n, sizeof(double));
     f->limit = room(f, n, sizeof(double));
@@ -269,8 +267,9 @@ static void make_room(Folding *f)
         hand->late = room(f, STRIP * (n / 2 + 1), sizeof(double));
         hand->open = room(f, n, sizeof(int32_t));
         hand->found = room(f, LARGEST_BLOCK + SOME, sizeof(int32_t));
+        hand->found_too = room(f, LARGEST_BLOCK + SOME, sizeof(int32_t));
         hand->mark = room(f, n, sizeof(int32_t));
-        hand->reads = 0;
+        hand->sample = room(f, SAMPLED * (MOST_RUNS + 1) * RUN, sizeof(double));
         if (f->end == GOING) memset(hand->mark, NONE, (size_t)n * sizeof(int32_t));
     }
 }

@@ -27,16 +27,17 @@ static inline void set(Shared *count, int64_t value) { atomic_store(count, value
 static inline void let_others_run(void) { sched_yield(); }
 #endif
 
+#define LARGE_ROOM ((size_t)1 << 22)
 #define ROUNDS 2000 /* how often a thread looks whether it has waited long enough before it lets others run */
 #define LARGEST_BLOCK 1024 /* rows and columns of a tile */
 #define NONE (-1)
 
-/* One entry of a short list: a cluster, and its distance. ``since`` says at which level the distance was computed; it is
-   exact as long as that cluster has not been joined later. Otherwise, and with NONE, it is a lower bound. */
+/* A short list: clusters, and their distances. ``since`` says at which level a distance was computed; it is exact as long
+   as that cluster has not been joined later. Otherwise, and with NONE, it is a lower bound. */
 typedef struct {
-    double distance;
-    int32_t other, since;
-} Entry;
+    double *distance;
+    int32_t *other, *since;
+} List;
 
 /* What a thread has for itself. */
 typedef struct {
@@ -45,9 +46,9 @@ typedef struct {
     double *sums;   /* (n,): these, with the columns of every cluster joined too */
     double *late;   /* numbers that belong into rows above: see fold_strip */
     int32_t *open;  /* the clusters whose rows they belong into */
-    int32_t *found; /* (LARGEST_BLOCK,): columns of a tile that may be near */
+    int32_t *found, *found_too; /* (LARGEST_BLOCK,): columns of a tile that may be near */
     int32_t *mark;  /* (n,): room; of every cluster its place in a list that is being made, or NONE */
-    int64_t reads;  /* numbers that were read one by one */
+    double *sample; /* (SAMPLED, (MOST_RUNS + 1) RUN): see begin_lists */
 } Hand;
 
 /* What stands before memory that was allocated: where the piece before it is. As large as whatever comes after it needs. */
@@ -78,7 +79,7 @@ typedef struct {
     int32_t *second;      /* of a new cluster the second of its parts */
     double *joined_at, *first_weight; /* ... the distance of its parts, and the weight of the first */
     /* who is near: certified lists, see shortlists.h */
-    Entry *lists;         /* (rows, 2 (length + 1)) */
+    List lists;           /* (rows, 2 (length + 1)) each */
     int32_t *count;       /* entries */
     double *radius;       /* who is not in the list is at least as far as this */
     double *limit;        /* while all are searched: what is farther than this does not belong into the list */
@@ -118,6 +119,22 @@ enum { GOING, FINISHED, THIN, MET_TIES, WITHOUT_MEMORY };
 /* What is to be done before a level: nothing; search clusters whose lists do not tell; fold the table. */
 enum { NOTHING, SEARCH, FOLD };
 
+/* --- memory --- */
+
+/* Memory, in large pages if it is much and the system has any: it is cleared page by page when it is first written to. */
+static void *large_room(size_t size)
+{
+#ifdef __linux__
+    void *room = NULL;
+    if (size < LARGE_ROOM) return malloc(size); /* is had again without a page fault */
+    if (posix_memalign(&room, (size_t)1 << 21, size)) return NULL;
+    madvise(room, size, MADV_HUGEPAGE); /* where that is not known nothing is lost */
+    return room;
+#else
+    return malloc(size);
+#endif
+}
+
 /* --- waiting --- */
 
 static void wait_until(Shared *count, int64_t value)
@@ -149,7 +166,7 @@ static inline int64_t place_of(const Folding *f, int64_t i)
     return place_less(f->rows, i);
 }
 
-FOR_ALL_PROCESSORS static void copy_squares(int64_t count, const double *restrict from, double *restrict out)
+FOR_ALL_PROCESSORS static void copy_squares(int64_t count, const double *from, double *out)
 {
     for (int64_t j = 0; j < count; j++) out[j] = from[j] * from[j];
 }
@@ -210,9 +227,8 @@ static double half_of_pair(const Folding *f, int64_t p, int64_t q)
     return half;
 }
 
-static double stored_pair(const Folding *f, Hand *hand, int64_t p, int64_t q)
+static double stored_pair(const Folding *f, int64_t p, int64_t q)
 {
-    hand->reads += (int64_t)f->size[p] * f->size[q];
     if (f->size[p] == 1 && f->size[q] == 1) return p < q ? number_of(f, p, q) : number_of(f, q, p);
     return added(&f->criterion, half_of_pair(f, p, q), half_of_pair(f, q, p));
 }

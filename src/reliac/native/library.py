@@ -30,6 +30,8 @@ FUNCTIONS = {
     "reliac_tree": (_WHOLE, _WHOLE, _ARRAY, _FLAG, _ARRAY, _FLAG, _WHOLE, _ARRAY, _ARRAY, _ARRAY),
     "reliac_mixed": (_WHOLE, _WHOLE, _WHOLE, _ARRAY),
     "reliac_are_links": (_WHOLE, _WHOLE, _ARRAY, _ARRAY),
+    "reliac_extremes": (_WHOLE, _ARRAY, _ARRAY),
+    "reliac_look": (_WHOLE, _ARRAY, _WHOLE, _WHOLE, _ARRAY),
     "reliac_surely_points": (_WHOLE, _ARRAY, _WHOLE, _WHOLE, _ARRAY, _FLOAT),
     "reliac_folding_begin": (
         *(_WHOLE, _ARRAY, _FLAG, _FLAG, _WHOLE, _FLAG, _FLAG, _FLAG, _FLOAT, _FLOAT),

@@ -6,6 +6,7 @@
 #include "tiles.h"
 
 #define STRIP 16   /* rows that a thread takes at a time */
+#define AHEAD 8    /* rows further on are fetched from memory meanwhile */
 
 /* Wait until the place of a new row is free: rows are read in strips, those of the first strip that is not done and all
    after it. */
@@ -19,6 +20,17 @@ static void wait_for_place(Folding *f, int64_t a, int64_t strip)
         if (end <= place_less(f->rows, r) + r + 1) return;
         let_others_run();
     }
+}
+
+/* Let the numbers of a new row and a strip on the way. */
+static inline void fetch_strip(const Folding *f, int64_t row, int64_t first)
+{
+#ifdef __GNUC__
+    const double *numbers = f->spare + place_less(f->m, row) + first;
+    __builtin_prefetch(numbers, 1);
+    __builtin_prefetch(numbers + STRIP / 2, 1);
+    __builtin_prefetch(numbers + STRIP - 1, 1);
+#endif
 }
 
 /* Make the new rows of a strip. A cluster's later rows lie below others, whose numbers for it are in their own rows, and
@@ -44,6 +56,7 @@ static void fold_strip(Folding *f, Hand *hand, int64_t strip)
     for (int64_t k = 0; k < n_open; k++) {
         int64_t b = hand->open[k];
         double *row = f->spare + place_less(f->m, b), *late = hand->late + k * STRIP;
+        if (k + AHEAD < n_open) fetch_strip(f, hand->open[k + AHEAD], first);
         for (int64_t a = first > b ? first : b + 1; a < last; a++)
             row[a] = added(&f->criterion, row[a], late[a - first]);
     }
@@ -51,25 +64,10 @@ static void fold_strip(Folding *f, Hand *hand, int64_t strip)
 
 /* --- the whole table --- */
 
-/* Memory for a table that will be written from its beginning to its end; in large pages, if the system has any. */
-static double *room_for_table(int64_t clusters)
-{
-    size_t size = (size_t)clusters * (size_t)(clusters - 1) / 2 * sizeof(double) + sizeof(double);
-#ifdef __linux__
-    void *room = NULL;
-    if (size < ((size_t)1 << 25)) return malloc(size); /* is had again without a page fault */
-    if (posix_memalign(&room, (size_t)1 << 21, size)) return NULL;
-    madvise(room, size, MADV_HUGEPAGE); /* where that is not known nothing is lost */
-    return room;
-#else
-    return malloc(size);
-#endif
-}
-
 /* Say which rows become which; the first table is written to a place of its own, later ones shrink where they lie. */
 static void plan_fold(Folding *f)
 {
-    f->spare = f->own ? f->own : room_for_table(f->m);
+    f->spare = f->own ? f->own : large_room((size_t)f->m * (size_t)(f->m - 1) / 2 * sizeof(double) + sizeof(double));
     if (!f->spare) {
         f->end = WITHOUT_MEMORY;
         return;

@@ -7,6 +7,13 @@
 
 #define SOME 32         /* numbers that are compared at once */
 #define ROUNDING 1e-14  /* more than a bound on one number can be off */
+#define RUN 8           /* rows of a sample that stand together: a line of memory */
+#define MOST_RUNS 64
+#define FEW_WITHIN 4    /* of a sample, at least */
+#define SAMPLED 32      /* rows that are compared with the sample at once */
+
+#define BIT_(k) (uint64_t)1 << (k), (uint64_t)1 << (k + 1), (uint64_t)1 << (k + 2), (uint64_t)1 << (k + 3)
+static const uint64_t BIT[SOME] = {BIT_(0), BIT_(4), BIT_(8), BIT_(12), BIT_(16), BIT_(20), BIT_(24), BIT_(28)};
 
 static inline double larger(double one, double other) { return one > other ? one : other; }
 
@@ -31,6 +38,21 @@ static inline int may_be_near(const Criterion *criterion, double number, double 
     return numerator <= limit * (twice * ((weight + w) * (1.0 + ROUNDING)));
 }
 
+/* Write down which of SOME columns from ``first`` on ``bits`` name. Returns how many they are. */
+static inline int64_t named_columns(uint64_t bits, int64_t first, int32_t *found)
+{
+    int64_t count = 0;
+#ifdef __GNUC__
+    for (; bits; bits &= bits - 1) found[count++] = (int32_t)(first + __builtin_ctzll(bits));
+#else
+    for (; bits; bits >>= 1, first++) {
+        found[count] = (int32_t)first;
+        count += bits & 1;
+    }
+#endif
+    return count;
+}
+
 /* Write down the columns from ``first`` to ``stop`` that may be near: inside the limit of the row, or inside their own.
    Returns how many they are. The next row, ``ahead`` of this one, is fetched meanwhile. */
 FOR_ALL_PROCESSORS static int64_t near_columns(const Criterion *criterion, int64_t first, int64_t stop,
@@ -40,30 +62,67 @@ FOR_ALL_PROCESSORS static int64_t near_columns(const Criterion *criterion, int64
 {
     const Criterion plain = *criterion;
     double wider = weight * (1.0 + ROUNDING);
-    int64_t count = 0;
-    for (int64_t c = first; c < stop; c += SOME) {
-        int64_t end = c + SOME < stop ? c + SOME : stop, hits = c + SOME > stop;
+    int64_t count = 0, c;
+    for (c = first; c + SOME <= stop; c += SOME) {
         const double *r = row + c, *w = weights + c, *s = spreads + c, *b = limits + c;
+        uint64_t bits = 0;
         FETCH_SOME(r + ahead);
-        if (hits) {
-        } else if (!plain.sums) {
-            for (int k = 0; k < SOME; k++) hits += r[k] <= larger(b[k], limit);
+        if (!plain.sums) {
+            for (int k = 0; k < SOME; k++) bits |= r[k] <= larger(b[k], limit) ? BIT[k] : 0;
         } else if (!plain.offset) {
-            for (int k = 0; k < SOME; k++) hits += r[k] <= wider * (w[k] * larger(b[k], limit));
+            for (int k = 0; k < SOME; k++) bits |= r[k] <= wider * (w[k] * larger(b[k], limit)) ? BIT[k] : 0;
         } else {
             for (int k = 0; k < SOME; k++)
-                hits += may_be_near(&plain, r[k], larger(b[k], limit), weight, wider, spread, w[k], s[k]);
+                bits |= may_be_near(&plain, r[k], larger(b[k], limit), weight, wider, spread, w[k], s[k]) ? BIT[k] : 0;
         }
-        if (!hits) continue;
-        for (int64_t k = c; k < end; k++) {
-            found[count] = (int32_t)k;
-            count += may_be_near(&plain, row[k], larger(limits[k], limit), weight, wider, spread, weights[k], spreads[k]);
-        }
+        if (bits) count += named_columns(bits, c, found + count);
+    }
+    for (; c < stop; c++) {
+        found[count] = (int32_t)c;
+        count += may_be_near(&plain, row[c], larger(limits[c], limit), weight, wider, spread, weights[c], spreads[c]);
     }
     return count;
 }
 
-/* Look at the numbers of row i from column ``first`` to ``stop``: each belongs to the lists of both, if it is near. */
+/* The same where numbers are distances: those inside the limit of the row are written down, and those inside their own. */
+FOR_ALL_PROCESSORS static void near_distances(int64_t first, int64_t stop, const double *restrict row, double limit,
+                                              const double *restrict limits, int32_t *restrict in_row,
+                                              int32_t *restrict in_column, int64_t *counts, int64_t ahead)
+{
+    int64_t rows = 0, columns = 0, c;
+    for (c = first; c + SOME <= stop; c += SOME) {
+        const double *r = row + c, *b = limits + c;
+        uint64_t of_row = 0, of_column = 0;
+        FETCH_SOME(r + ahead);
+        for (int k = 0; k < SOME; k++) {
+            of_row |= r[k] <= limit ? BIT[k] : 0;
+            of_column |= r[k] <= b[k] ? BIT[k] : 0;
+        }
+        if (of_row) rows += named_columns(of_row, c, in_row + rows);
+        if (of_column) columns += named_columns(of_column, c, in_column + columns);
+    }
+    for (; c < stop; c++) {
+        in_row[rows] = in_column[columns] = (int32_t)c;
+        rows += row[c] <= limit;
+        columns += row[c] <= limits[c];
+    }
+    counts[0] = rows;
+    counts[1] = columns;
+}
+
+/* Look at the numbers of row i from column ``first`` to ``stop``, which are distances: each belongs to the lists of both, if
+   it is near. */
+static void search_distances(Folding *f, Hand *hand, int64_t i, int64_t first, int64_t stop)
+{
+    const double *row = numbers_of(f, i, first, stop, hand->row);
+    int32_t *in_row = hand->found, *in_column = hand->found_too;
+    int64_t counts[2];
+    near_distances(first, stop, row, f->limit[i], f->limit, in_row, in_column, counts, place_of(f, i + 1) - place_of(f, i));
+    for (int64_t k = 0; k < counts[0]; k++) enter(f, i, in_row[k], row[in_row[k]]);
+    for (int64_t k = 0; k < counts[1]; k++) enter(f, in_column[k], i, row[in_column[k]]);
+}
+
+/* The same where they are not. */
 static void search_row(Folding *f, Hand *hand, const Criterion *criterion, int64_t i, int64_t first, int64_t stop)
 {
     const double *row = numbers_of(f, i, first, stop, hand->row);
@@ -71,7 +130,7 @@ static void search_row(Folding *f, Hand *hand, const Criterion *criterion, int64
                                  f->spread, f->limit, hand->found, place_of(f, i + 1) - place_of(f, i));
     for (int64_t k = 0; k < count; k++) {
         int64_t c = hand->found[k];
-        double distance = criterion->sums ? distance_of_stored(f, row[c], i, c) : row[c];
+        double distance = distance_of_stored(f, row[c], i, c);
         if (distance <= f->limit[i]) enter(f, i, c, distance);
         if (distance <= f->limit[c]) enter(f, c, i, distance);
     }
@@ -79,46 +138,53 @@ static void search_row(Folding *f, Hand *hand, const Criterion *criterion, int64
 
 /* --- all at once --- */
 
-/* Write down which of ``count`` distances are within a limit. */
-static int64_t within_limit(const double *distance, int64_t count, double limit, int32_t *found)
+/* The distances of row i to ``count`` rows, from stored numbers; ``weights`` and ``spreads`` are of those rows. */
+FOR_ALL_PROCESSORS static void make_distances(const Folding *f, int64_t i, int64_t count, const double *restrict weights,
+                                              const double *restrict spreads, double *restrict numbers)
 {
-    int64_t number = 0;
-    for (int64_t k = 0; k < count; k++) {
-        found[number] = (int32_t)k;
-        number += distance[k] <= limit;
+    const Criterion plain = f->criterion;
+    double weight = f->weight[i], spread = f->spread[i];
+    for (int64_t c = 0; c < count; c++)
+        numbers[c] = distance_from_sums(&plain, numbers[c], spread, weight, spreads[c], weights[c]);
+}
+
+/* The numbers between rows ``first`` to ``stop`` and a run of RUN rows from s on: row by row of the first, ``across`` apart.
+   A row that is in the run itself has no numbers. */
+static void sample_run(const Folding *f, Hand *hand, int64_t first, int64_t stop, int64_t s, int64_t across, double *out)
+{
+    for (int64_t i = first; i < stop && i < s; i++)
+        memcpy(out + (i - first) * across, numbers_of(f, i, s, s + RUN, hand->row) + s, RUN * sizeof(double));
+    for (int64_t i = first > s ? first : s; i < stop && i < s + RUN; i++)
+        for (int64_t k = 0; k < RUN; k++) out[(i - first) * across + k] = INFINITY;
+    if (stop <= s + RUN) return;
+    if (first < s + RUN) out += (s + RUN - first) * across, first = s + RUN;
+    for (int64_t k = 0; k < RUN; k++) {
+        const double *row = numbers_of(f, s + k, first, stop, hand->row);
+        for (int64_t i = first; i < stop; i++) out[(i - first) * across + k] = row[i];
     }
-    return number;
 }
 
-/* The distances of row i to columns ``first`` to ``stop``. */
-FOR_ALL_PROCESSORS static void distances_to(const Folding *f, const Criterion *criterion, int64_t i, int64_t first,
-                                            int64_t stop, const double *restrict numbers, double *restrict out)
-{
-    const Criterion plain = *criterion;
-    const double *restrict w = f->weight, *restrict s = f->spread;
-    double weight = w[i], spread = s[i];
-    for (int64_t c = first; c < stop; c++)
-        out[c] = plain.sums ? distance_from_sums(&plain, numbers[c], spread, weight, s[c], w[c]) : numbers[c];
-}
-
-/* Begin the lists of the rows of a tile on the diagonal with the nearest in the tile: they tell limits for all others. */
+/* Begin the lists of rows ``first`` to ``stop`` with a limit that a few of a sample are within: some runs of rows, evenly
+   spaced. So about as many entries as are wanted are within the limit of a list; where they are too many it falls. */
 static void begin_lists(Folding *f, Hand *hand, const Criterion *criterion, int64_t first, int64_t stop)
 {
-    int64_t kept = f->length + 1;
-    double *above = hand->row, *apart = hand->other;
-    for (int64_t i = first; i < stop; i++) {
-        double limit = INFINITY;
-        for (int64_t j = first; j < i; j++) above[j] = number_of(f, j, i);
-        distances_to(f, criterion, i, first, i, above, apart);
-        distances_to(f, criterion, i, i + 1, stop, numbers_of(f, i, i + 1, stop, above), apart);
-        apart[i] = INFINITY;
-        if (stop - first > 2 * kept) limit = limit_of_some(apart + first, stop - first, kept, kept + kept / 2);
-        f->limit[i] = limit;
-        int64_t count = within_limit(apart + first, stop - first, limit < INFINITY ? limit : DBL_MAX, hand->found);
-        for (int64_t k = 0; k < count; k++) {
-            int64_t c = first + hand->found[k];
-            if (apart[c] <= f->limit[i]) enter(f, i, c, apart[c]);
-        }
+    int64_t runs = f->rows / (RUN * RUN) < MOST_RUNS ? f->rows / (RUN * RUN) : MOST_RUNS, count = runs * RUN, wanted;
+    int64_t across = count + RUN; /* rows that are 4096 bytes apart would push each other out of the cache */
+    double *weights = hand->sums, *spreads = hand->other, *sample = hand->sample;
+    wanted = 2 * (f->length + 1) * count / f->rows;
+    if (wanted < FEW_WITHIN) wanted = FEW_WITHIN;
+    for (int64_t r = 0; r < runs; r++) {
+        int64_t s = r * (f->rows / runs);
+        sample_run(f, hand, first, stop, s, across, sample + r * RUN);
+        memcpy(weights + r * RUN, f->weight + s, RUN * sizeof(double));
+        memcpy(spreads + r * RUN, f->spread + s, RUN * sizeof(double));
+    }
+    for (int64_t i = first; i < stop; i++, sample += across) {
+        f->count[i] = 0;
+        f->limit[i] = INFINITY;
+        if (count < 2 * wanted) continue;
+        if (criterion->sums) make_distances(f, i, count, weights, spreads, sample);
+        f->limit[i] = limit_of_some(sample, count, wanted, wanted + wanted / 3 + 1);
     }
 }
 
@@ -167,9 +233,20 @@ static void begin_search(Folding *f)
     f->squares = 0;
     memset(f->busy, 0, (size_t)f->blocks);
     memset(f->taken, 0, (size_t)(f->blocks * f->blocks));
-    for (int64_t p = 0; p < f->rows; p++) {
-        f->limit[p] = INFINITY;
-        f->count[p] = 0;
+}
+
+/* Look at all numbers of a tile. */
+static void search_tile(Folding *f, Hand *hand, const Criterion *criterion, int64_t one, int64_t other)
+{
+    int64_t last = (one + 1) * f->block, stop = (other + 1) * f->block;
+    if (last > f->rows) last = f->rows;
+    if (stop > f->rows) stop = f->rows;
+    for (int64_t i = one * f->block; i < last; i++) {
+        int64_t first = one == other ? i + 1 : other * f->block;
+        if (criterion->sums)
+            search_row(f, hand, criterion, i, first, stop);
+        else
+            search_distances(f, hand, i, first, stop);
     }
 }
 
@@ -181,21 +258,21 @@ static void search_all(Folding *f, Hand *hand)
     const Criterion *criterion = f->own ? &f->criterion : &plain;
     double times = criterion == &plain && f->criterion.by_size ? 0.5 : 1.0;
     int64_t one, other, k;
+    while ((k = take(&f->taken_next)) * SAMPLED < f->rows)
+        begin_lists(f, hand, criterion, k * SAMPLED, (k + 1) * SAMPLED < f->rows ? (k + 1) * SAMPLED : f->rows);
+    meet(f);
     while (take_tile(f, &one, &other)) {
-        int64_t last = (one + 1) * f->block, stop = (other + 1) * f->block;
-        if (last > f->rows) last = f->rows;
-        if (stop > f->rows) stop = f->rows;
-        if (one == other) begin_lists(f, hand, criterion, other * f->block, stop);
-        else
-            for (int64_t i = one * f->block; i < last; i++) search_row(f, hand, criterion, i, other * f->block, stop);
+        search_tile(f, hand, criterion, one, other);
         leave_tile(f, one, other);
     }
     meet(f);
     while ((k = take(&f->taken_next)) < f->blocks) {
         int64_t last = (k + 1) * f->block < f->rows ? (k + 1) * f->block : f->rows;
         for (int64_t p = k * f->block; p < last; p++) {
-            Entry *list = list_of(f, p);
-            for (int64_t e = 0; e < f->count[p]; e++) list[e].distance *= times * (f->squared && !f->own ? list[e].distance : 1.0);
+            double *distance = list_of(f, p).distance;
+            int64_t squared = f->squared && !f->own;
+            for (int64_t e = 0; e < f->count[p]; e++) distance[e] *= times * (squared ? distance[e] : 1.0);
+            f->limit[p] *= times * (squared ? f->limit[p] : 1.0);
             finish_list(f, p);
         }
     }
@@ -239,8 +316,15 @@ static void join_columns(const Folding *f, int64_t first, int64_t stop, const do
 /* The numbers of column i above the diagonal, so that number j < i is at place j: where they lie, or in ``out``. */
 static const double *column_of(const Folding *f, int64_t i, double *out)
 {
+    const double *at = f->own ? f->own : f->given; /* each number is in another line of memory: several are on the way at once */
     if (!f->own && f->across) return numbers_of(f, i, 0, i, out); /* a square matrix has them in its rows, too */
-    for (int64_t j = 0; j < i; j++) out[j] = number_of(f, j, i);
+    if (!f->own && f->single) {
+        for (int64_t j = 0; j < i; j++) out[j] = number_of(f, j, i);
+        return out;
+    }
+    at += place_less(f->rows, 0) + i;
+    for (int64_t j = 0; j < i; at += f->rows - 2 - j++) out[j] = *at;
+    if (!f->own && f->squares) copy_squares(i, out, out);
     return out;
 }
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import explain
+from ..input.extremes import extremes
 from ..input.metrics import METRICS, allows_gaps
-from ..input.numbers import Names, check_finite, extremes, is_sparse, to_numbers
+from ..input.numbers import Names, check_finite, is_sparse, to_numbers
 from ..input.objects import Vectors, column_titles
 from ..input.problem import Problem
 from ..input.vectors import check_directions
