@@ -10,7 +10,9 @@ from scipy.spatial.distance import pdist, squareform
 
 import reliac
 from problems import ALPHAS, CRITERIA, blobs, lattice
+from reliac.algorithm.contract import EarlierLists
 from reliac.engines.lists import reusing
+from reliac.engines.lists.reusing import no_lists
 from reliac.engines.vectors.engine import VectorsEngine
 from reliac.input.condensed import to_condensed
 
@@ -33,12 +35,13 @@ def helped(monkeypatch):
     """How many lists were made with the help of earlier ones."""
     count, search = [0], VectorsEngine._search_changed
 
-    def counted(self, known):
-        failed = search(self, known)
+    def counted(self, known, helper):
+        failed = search(self, known, helper)
         count[0] += int((~failed).sum())
         return failed
 
     monkeypatch.setattr(VectorsEngine, "_search_changed", counted)
+    monkeypatch.setattr(reusing, "FEWEST_LISTS", 1)  # small problems have few
     return count
 
 
@@ -270,7 +273,48 @@ def test_what_cannot_be_extended_gets_a_message_of_three_parts(place):
     assert len(mistakes()) == 23
 
 
-def test_clusters_are_unchanged_only_with_the_very_same_members():
-    then = np.array([0, 0, 2, 2, 4, 4, -1, -1])
-    now = np.array([0, 0, 2, 3, 4, 4, 4, 7])
-    assert reusing.changed_since(then, now).tolist() == [False, True, True, True, True, True, True, True]
+def traced(links, composed=True, pairs_only=True):
+    """What becomes of five rows, four of which an earlier run joined as (0, 1), (2, 3) and ((0, 1), (2, 3))."""
+    last = np.iinfo(np.int64).max
+    rows = np.arange(5)
+    earlier = EarlierLists(
+        {**no_lists(5).found},
+        n_rows=4,
+        nodes=np.array([0, 1, 2, 3, -1]),
+        first=np.array([0, 1, 2, 3, 0, 2, 0]),
+        parent=np.array([4, 4, 5, 5, 6, 6, -1]),
+        birth=np.array([0, 0, 0, 0, 1, 2, 3]),
+        death=np.array([1, 1, 2, 2, 3, 3, last]),
+    )
+    helper = reusing.Helper(earlier, composed, pairs_only)
+    p, q, level, distance = (np.array(values) for values in zip(*links, strict=True))
+    reusing.trace(helper.traces, p, q, level, distance.astype(float), composed, pairs_only)
+    assert (helper.traces.into[rows] <= rows).all()
+    return helper.traces.node, list(zip(helper.traces.since.tolist(), helper.traces.until.tolist(), strict=True))
+
+
+def test_clusters_stay_true_as_long_as_the_same_joins_make_them():
+    last = np.iinfo(np.int64).max
+    node, ranges = traced([(2, 3, 1, 1.0), (0, 1, 2, 1.0), (0, 2, 3, 2.0)])  # the levels may be others
+    assert node[0] == 6
+    assert ranges[0] == (0, last)
+    node, ranges = traced([(0, 1, 1, 1.0), (0, 2, 2, 1.0)])  # a part of (2, 3), which was made at level 2
+    assert node[0] == -1
+    assert ranges[0] == (0, 2)
+    node, ranges = traced([(0, 1, 1, 1.0), (2, 4, 2, 1.0)])
+    assert (node[0], node[2]) == (4, -1)
+    assert (ranges[0], ranges[2]) == ((0, 3), (0, 0))
+
+
+def test_what_three_make_at_once_is_changed_where_only_pairs_come_no_nearer():
+    three = [(0, 1, 1, 1.0), (1, 2, 1, 1.0)]
+    assert traced(three)[1][0] == (0, 0)
+    assert traced([(*link[:3], 0.0) for link in three])[1][0] == (0, 2)  # equal rows
+    assert traced(three, pairs_only=False)[1][0] == (0, 2)  # an average comes no nearer than its parts
+
+
+def test_where_joins_come_nearer_only_true_clusters_of_the_same_levels_are_unchanged():
+    node, ranges = traced([(0, 1, 1, 1.0), (2, 3, 1, 1.0)], composed=False)
+    assert node[[0, 2]].tolist() == [4, 5]
+    assert (ranges[0], ranges[2]) == ((1, 3), (2, 3))
+    assert traced([(0, 2, 1, 1.0)], composed=False)[1][0] == (0, 0)

@@ -112,16 +112,22 @@ class LongEngine(Protocol):
 
 
 class EarlierLists(NamedTuple):
-    """Lists that searches of another run have made, and the clusters of that run, by the numbers that rows have now.
+    """Lists that another run has made, and the tree that it made, by the numbers that rows have now.
 
     ``found``: ``levels`` (of each list the level it was made at), ``clusters``, ``counts`` (entries of each list),
-    ``radius`` and ``entries``, clusters by their first rows. ``clusters_at``: gives for a level of that run, and for
-    each row of now, the first row of its cluster; -1 for a row that was not there or whose cluster had rows that are
-    gone.
+    ``radius`` and ``entries``, clusters by their first rows. The nodes of the tree are its ``n_rows`` rows, then what
+    links make, in order: for every node ``first``, its first row now (-1 if that is gone), ``parent`` (-1: none), and
+    the levels from which on, ``birth``, and before which, ``death``, it was a cluster. ``nodes``: of every row of now
+    the row that it was in that tree, -1 for new ones.
     """
 
     found: Found
-    clusters_at: Callable[[int], NDArray[np.int64]]
+    n_rows: int
+    nodes: NDArray[np.int64]
+    first: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    birth: NDArray[np.int64]
+    death: NDArray[np.int64]
 
 
 @runtime_checkable

@@ -7,15 +7,14 @@ result is that of a fresh run. Where nothing was kept, a fresh run is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithm.contract import EarlierLists
+from ..algorithm.contract import EarlierLists, Found
 from ..engines.choice import ASKED
 from ..errors import explain, option
 from ..input.condensed import to_square
@@ -30,7 +29,7 @@ from ..run.develop import problem_of
 from ..run.parts import cluster_by_parts
 from ..run.reaching import check_reached
 from ..tree.clustertree import ClusterTree
-from ..tree.walks import first_objects
+from ..tree.walks import first_objects, parents
 from .newrows import Titled, new_rows
 from .parts import object_number
 from .training import is_along_graph
@@ -248,41 +247,30 @@ def _run(tree: ClusterTree, problem: Problem, place: Indices, how: tuple[Any, An
 
 
 def _earlier_lists(tree: ClusterTree, place: Indices, n: int) -> EarlierLists:
-    """Return the lists of a tree by the numbers that rows have now; rows that are gone leave them."""
+    """Return the lists of a tree and its joins by the numbers that rows have now; rows that are gone leave them."""
     assert tree.lists is not None
-    kept = tree.lists
-    if (place == np.arange(len(place))).all():  # the rows of the tree come first, so all numbers are as they were
-        return EarlierLists(dict(kept), _clusters_at(tree, place, n))
+    kept = dict(tree.lists)
+    if kept and (place != np.arange(len(place))).any():  # else the rows of the tree come first, as they were
+        kept = _renumbered(kept, place)
+    nodes = np.full(n, -1)
+    nodes[place[place >= 0]] = np.flatnonzero(place >= 0)
+    birth = np.concatenate((np.zeros(tree.n_objects, np.int64), tree.links["level"]))
+    death = np.full(len(birth), np.iinfo(np.int64).max)
+    for side in ("left", "right"):
+        death[tree.links[side]] = tree.links["level"]
+    return EarlierLists(kept, tree.n_objects, nodes, place[first_objects(tree)], parents(tree), birth, death)
+
+
+def _renumbered(kept: Found, place: Indices) -> Found:
+    """Return lists by new numbers of rows, without those that are gone."""
     clusters, entries = place[kept["clusters"]], place[kept["entries"]]
     stays = clusters >= 0
     owner = np.repeat(np.arange(len(clusters)), kept["counts"])
     there = stays[owner] & (entries >= 0)
-    found = {
+    return {
         "levels": kept["levels"][stays],
         "clusters": clusters[stays],
         "counts": np.bincount(owner[there], minlength=len(clusters))[stays],
         "radius": kept["radius"][stays],
         "entries": entries[there],
     }
-    return EarlierLists(found, _clusters_at(tree, place, n))
-
-
-def _clusters_at(tree: ClusterTree, place: Indices, n: int) -> Callable[[int], NDArray[np.int64]]:
-    """Return what :class:`EarlierLists` asks for: the clusters of a level of the tree, by the numbers of rows now."""
-    first, own = first_objects(tree), np.arange(tree.n_objects)
-    joined = first[tree.links["right"]]  # from that level on the right one is no first object any more
-    into, since = own.copy(), np.full(tree.n_objects, tree.n_levels + 1)
-    into[joined], since[joined] = first[tree.links["left"]], tree.links["level"]
-
-    @lru_cache(maxsize=8)  # one search after another asks for the same levels, and for the next ones
-    def clusters_at(level: int) -> NDArray[np.int64]:
-        top = np.where(since <= level, into, own)
-        while (top != top[top]).any():
-            top = top[top]
-        whole = np.ones(tree.n_objects, bool)
-        whole[top[place < 0]] = False
-        found = np.full(n, -1)
-        found[place[place >= 0]] = np.where(whole[top], place[top], -1)[place >= 0]
-        return found
-
-    return clusters_at

@@ -258,6 +258,8 @@ class Run:
 
     def hear(self, pace: Pace) -> None:
         """Hear how far the engine is between two levels, and tell it now and then."""
+        if not self.heard:
+            return
         self.outlook.look(self.n_clusters, self.history.last_level, pace)
         if self.outlook.seconds - self.told >= SECONDS_BETWEEN:
             self._tell()

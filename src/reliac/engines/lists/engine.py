@@ -276,8 +276,8 @@ class ListEngine:
         stop = int(work.counters[N_GROUPS if step == GATHER else N_TOUCHED])
         # a share for a thread that is woken up for less takes longer than it saves
         shares = self.threads if step == GATHER else min(self.threads, max(1, (stop - start) // WORTH_WAKING))
-        cuts = np.linspace(start, stop, shares + 1).astype(np.int64)
-        slots = np.linspace(0, len(self.leader), shares + 1).astype(np.int64)
+        parts = np.arange(shares + 1)
+        cuts, slots = start + (stop - start) * parts // shares, len(self.leader) * parts // shares
 
         def share(k: int) -> int:
             ends = cuts[k], cuts[k + 1], slots[k], slots[k + 1]

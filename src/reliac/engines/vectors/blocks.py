@@ -60,7 +60,8 @@ def decide(space, lists, nodes, slots, columns, bound, place, scale, tie_factor,
             if place[i, e] < 0:
                 break
             q = columns[place[i, e]]
-            if nodes.node_of[q] < 0:  # gone: usually farther than all others, but not where weights are far apart
+            # gone: usually farther than all others, but not where weights are far apart; among some it may find itself
+            if nodes.node_of[q] < 0 or q == r:
                 continue
             distance = pair_distance(space, r, q)
             if distance < radius:

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithm.contract import EarlierLists, Found, Pace
+from ...algorithm.contract import Pace
 from ...input.numbers import is_sparse
 from ...input.objects import Vectors, rows_of
 from ...input.problem import Problem
 from ...machine import in_threads, n_threads
 from ..compiled.products import times_transposed
-from ..lists.engine import SEARCH_LENGTH, ListEngine, nearest_of_row
-from ..lists.entries import LEVEL, N_LINKS
-from ..lists.levels import ROUNDING
-from ..lists.reusing import Helper, Known, Record, enter_known, is_worth
+from ..lists.engine import SEARCH_LENGTH, nearest_of_row
+from ..lists.entries import N_LINKS
+from ..lists.reusing import Helper, is_worth, no_lists
 from ..repeats import often_repeated
 from .blocks import decide, exact_row, push_pairs, select_block
 from .cells import WORTH_ORDERING, WORTH_SKIPPING, Tiles, Visits, order_by_cells, points_of
+from .helped import HelpedEngine
 from .moments import make_moments, refusal
 from .packing import GONE, READ, Among, Block, packed_means
 
@@ -34,20 +34,16 @@ ROWS, COLUMNS = 128, 2048
 #: Pairs of new clusters and lists that they may enter which are worth one more thread.
 WORTH_A_THREAD = 2000
 
-#: Rows of a block with few columns, at most, and of a block where few are searched, at least.
-MOST_ROWS, FEWEST_ROWS = 1024, 16
-
 
 #: Where distances go by size, weights are multiplied in float32 if all together are at most so many times the smallest.
 RANGE_OF_WEIGHTS = 1e15
 
 
-class VectorsEngine(ListEngine):
+class VectorsEngine(HelpedEngine):
     """Ward, centroid, median, and average of squared Euclidean or cosine distances, in O(n (d + k)) memory."""
 
     name = "vectors"
     keeps_lists = True
-    helps_others = True  # whether its searches can be kept for a run on other rows: slots are objects
     usual_pace = Pace(1.0, after=0.5, rising=1.8, falling=2.0)
 
     def __init__(self, problem: Problem, n_jobs: int | None = None) -> None:
@@ -58,8 +54,6 @@ class VectorsEngine(ListEngine):
         self.tiles: Tiles | None = None  # of the columns in that order
         self.packed = 0
         self.radius_before = np.empty(0)
-        self.record: Record | None = None  # where lists are kept for a run on other rows
-        self.helper: Helper | None = None  # lists of such a run
         # Products by size take weights in a unit that makes the smallest about 1: else they could be so small that
         # float32 rounds lower bounds up. A power of two, which changes no bit.
         least = float(problem.weights.min()) if problem.criterion.by_size else 1.0
@@ -122,8 +116,10 @@ class VectorsEngine(ListEngine):
         self.radius_before = np.full(len(slots), np.inf)
         self._search_by_products(slots, self._all_columns(np.float64), push=True)
         self._search_one_by_one(slots)
-        known = Known(slots, np.zeros(len(slots), bool), np.ones(len(slots)), np.zeros(len(slots) + 1, np.int64), slots)
-        self._search_changed(known)
+        self._search_with_help(slots, Helper(no_lists(self.problem.n_objects), *self._what_stays()))
+        self.keep_lists()
+        if self.record is not None:
+            self._keep(slots)
 
     def search_all(self, slots: NDArray[np.int64]) -> None:
         """Search all clusters; where rows repeat so often that ties would fill lists, the first of equal rows only.
@@ -169,8 +165,7 @@ class VectorsEngine(ListEngine):
             self._pack(in_order=2 * len(left) > self.n_clusters >= WORTH_ORDERING)
             self._search_columns(left, push)
         if self.record is not None and worth:
-            radius = self.lowered(self.lists.radius[slots], slots)
-            self.record.add(int(self.work.counters[LEVEL]), self.lists, self.nodes, slots, radius)
+            self._keep(slots)
 
     def _search_columns(self, slots: NDArray[np.int64], push: bool) -> None:
         """Fill lists by looking at all clusters."""
@@ -191,8 +186,7 @@ class VectorsEngine(ListEngine):
         return Among(means, self.columns, means, self.weights)
 
     def _search_by_products(self, slots: NDArray[np.int64], among: Among, push: bool) -> NDArray[np.int64]:
-        rows = min(ROWS, max(FEWEST_ROWS, -(-len(slots) // self.threads)))  # few clusters are for all threads, too
-        blocks = [slots[start : start + rows] for start in range(0, len(slots), rows)]
+        blocks = [slots[start:stop] for start, stop in pairwise(self._shares(len(slots), ROWS))]
         results = self.in_threads(
             lambda block: self._search_block(block, among, push),
             blocks,
@@ -296,59 +290,6 @@ class VectorsEngine(ListEngine):
             for r, (place, distance, radius) in zip(some, self.in_threads(measure, list(some)), strict=True):
                 self.set_list(int(r), self.columns[place], distance, radius)
             self.done_with(some)
-
-    # --- lists of a run on other rows ---
-
-    def keep_lists(self) -> None:
-        """Keep the lists that searches make from now on."""
-        self.record = Record() if self.helps_others else None
-
-    def kept_lists(self) -> Found:
-        """Return the lists kept."""
-        return self.record.whole() if self.record else {}
-
-    def use_lists(self, earlier: EarlierLists) -> None:
-        """Let lists of another run help searches."""
-        can_help = self.helps_others and earlier.found and np.float32 in self.kinds
-        self.helper = Helper(earlier) if can_help else None
-
-    def lowered(self, radius: NDArray[np.float64], slots: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return radii of clusters less what the rounding of this run may have added to distances.
-
-        A mean of up to n rows is off by at most n roundings of its largest, and a distance is a squared length.
-        """
-        space, n = self.space, self.problem.n_objects
-        error = 8.0 * n * float(np.finfo(np.float64).eps) * self.unit * np.sqrt(space.scale)
-        length = np.sqrt(radius) * (1.0 - ROUNDING) - error * (np.sqrt(space.weight[slots]) if space.by_size else 1.0)
-        return np.asarray(np.maximum(length, 0.0) ** 2)
-
-    def _search_with_help(self, slots: NDArray[np.int64], helper: Helper) -> NDArray[np.int64]:
-        """Fill lists by what an earlier run knows, and a search among changed clusters; return who is left."""
-        left = np.ones(self.problem.n_objects, bool)
-        level = int(self.work.counters[LEVEL])
-        for known in helper.known(level, self.nodes, slots, self.n_clusters):
-            left[known.slots[~self._search_changed(known)]] = False
-        return slots[left[slots]]
-
-    def _search_changed(self, known: Known) -> NDArray[np.bool_]:
-        """Fill the lists of clusters that have earlier ones; tell which of them still prove nothing."""
-        new = np.flatnonzero(known.changed[self.columns] & (self.nodes.node_of[self.columns] >= 0))
-        among = Among(self.means, self.columns[new], self.means[new], self.weights[new])
-        radius, failed = self.lowered(known.radius, known.slots), np.ones(len(known.slots), bool)
-
-        def fill(some: slice) -> None:
-            slots, starts = known.slots[some], known.starts[some.start : some.stop + 1]
-            self._search_block(slots, among, push=False, within=radius[some])
-            enter_known(
-                self.space, self.lists, self.nodes, slots, starts, known.entries,
-                radius[some], self.problem.tie_factor, failed[some],
-            )  # fmt: skip
-
-        rows = max(ROWS, min(MOST_ROWS, len(failed) // (2 * self.threads)))
-        cuts = [*range(0, len(failed), rows), len(failed)]
-        pieces = [slice(*ends) for ends in pairwise(cuts)]
-        self.in_threads(fill, pieces, lambda some, _: self.done_with(known.slots[some][~failed[some]]))
-        return failed
 
     # --- the packed copy that products read ---
 
