@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist, squareform
 import reliac
 from graphs import GRAPHS, Edges, Made, among_neighbours, ignoring_missing, random_edges
 from problems import ALPHAS
-from reliac.engines.graph import contraction, one_link, rows
+from reliac.engines.graph import brief, contraction, entries, one_link, rows
 from reliac.engines.graph import engine as graph_engine
 from reliac.input.edges import make_graph
 from reliac.input.problem import make_problem
@@ -192,8 +192,8 @@ def test_any_count_is_kept_exactly() -> None:
     long = [1 / 3, 1.0 + 2.0**-40, 2.0**53 - 1, 2.0**31 + 1.0, 1e-300, 5e-324]
     made.long_count[:] = np.nan
     for k, count in enumerate(short + long):
-        rows.put_count.py_func(made, k, count)
-        assert rows.count_at.py_func(made, k) == count
+        entries.put_count.py_func(made.count, k, made.long_count, k, count)
+        assert entries.count_of.py_func(made.count[k], made.long_count, k) == count
     assert np.isnan(made.long_count[: len(short)]).all()
     assert np.array_equal(made.long_count[len(short) : len(short) + len(long)], long)
 
@@ -209,7 +209,7 @@ def test_complete_forgets_clusters_that_can_never_join() -> None:
 
 
 @both_sizes
-@pytest.mark.parametrize("criterion", ["complete", "average"])
+@pytest.mark.parametrize("criterion", ["complete", "average", "weighted"])
 @pytest.mark.parametrize("name", [*GRAPHS, "floats"])
 def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_numbers(
     name: str, criterion: str, size: str
@@ -219,8 +219,10 @@ def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_nu
     problem = make_problem(make_graph((p, q, distance), objects=range(n)), criterion, metric="precomputed")
     engine = graph_engine.GraphEngine(problem)
     assert engine.rows.stored.nbytes == 16 * len(p)
-    assert np.shares_memory(engine.rows.other, engine.rows.stored)
-    assert not engine.rows.count.size
+    assert np.shares_memory(engine.rows.places, engine.rows.stored)
+    assert engine.rows.brief
+    assert engine.rows.halved.nbytes == (2 * len(p) if criterion == "weighted" else 0)
+    assert criterion == "weighted" or not engine.rows.other.size + engine.rows.count.size
     for missing in ("far", "ignore", float(distance.max()) + 3.0):
         for alpha in ALPHAS:
             options = {"missing": missing, "alpha": alpha}
@@ -228,6 +230,47 @@ def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_nu
             assert same(run(n, (p, q, distance), criterion, **options), wide), options
             part = run(n, (p, q, distance), criterion, max_level=2, **options)
             assert np.array_equal(part.develop().links, wide.links), options
+
+
+def ties_of_three(n: int) -> tuple[int, Edges]:
+    """Return triples that tie; a fourth object beside each, joined next, so that it counts 3/2; a fifth sees two."""
+    a = 5 * np.arange(n)
+    fourth, fifth = a + 3, a + 4
+    p = np.r_[a, a, a + 1, a, a + 1, a + 2, fourth, fourth[1:]]
+    q = np.r_[a + 1, a + 2, a + 2, fourth, fourth, fourth, fifth, fifth[:-1]]
+    return 5 * n, (p, q, np.r_[np.ones(3 * n), np.full(3 * n, 2.0), 9.0 + np.arange(2 * n - 1) % 7])
+
+
+def growing(n: int) -> tuple[int, Edges]:
+    """Return objects that join one after the other, and one whose only edge, a long one, leads to the first of them."""
+    p, q = np.triu_indices(n - 1, 1)
+    return n, (np.r_[p, 0], np.r_[q, n - 1], np.r_[q + 1.0, 4.0 * n])
+
+
+@both_sizes
+@pytest.mark.parametrize(("name", "alpha"), [("of three", 1.0), ("halved often", 1.0), ("halved often", 0.0)])
+def test_what_an_edge_counts_may_be_anything_where_distances_are_float32(
+    name: str, alpha: float, size: str, monkeypatch: Any
+) -> None:
+    """What no byte of halvings tells is kept in two places of a row, or where there is no room in wide rows."""
+    n, (p, q, whole) = ties_of_three(20) if name == "of three" else growing(brief.MOST_HALVINGS + 40)
+    distance = whole.astype(np.float32)
+    monkeypatch.setattr(graph_engine, "ENTRIES_BEFORE_PAUSE", 0)
+    graph = make_graph((p, q, distance), objects=range(n), missing=9.0 * n)
+    problem = make_problem(graph, "weighted", metric="precomputed", alpha=alpha)
+    engine, forms = graph_engine.GraphEngine(problem), set()
+    for _ in engine.levels(0):
+        forms |= set(engine.rows.form[engine.rows.leader == np.arange(len(engine.rows.leader))].tolist())
+    assert forms == {brief.BRIEF, brief.EVEN, brief.WIDE}
+    for missing in ("far", "ignore", 9.0 * n):
+        tree = run(n, (p, q, distance), "weighted", missing=missing, alpha=alpha)
+        assert same(tree, run(n, (p, q, whole), "weighted", missing=missing, alpha=alpha))
+        part = run(n, (p, q, distance), "weighted", missing=missing, alpha=alpha, max_level=2)
+        assert np.array_equal(part.develop().links, tree.links)
+        if missing != "ignore":
+            full = run(n, (p, q, distance), "weighted", missing=missing, alpha=alpha, engine="literal")
+            assert np.array_equal(tree.links[["left", "right", "level"]], full.links[["left", "right", "level"]])
+            assert np.allclose(tree.links["distance"], full.links["distance"], rtol=1e-13)
 
 
 @both_sizes

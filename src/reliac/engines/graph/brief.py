@@ -1,10 +1,20 @@
 """Rows of float32 distances in half the memory: an entry takes eight bytes as long as it stands for one edge.
 
-An entry of one edge is one place: the other cluster and the distance. An entry of several edges is two: the other
-cluster, as -1 - number, and how many edges there are; then their sum (or largest). There is always room for it, since
-it has come from two entries or more. The two places may lie in different segments.
+A row has one of three forms.
 
-``other`` and ``stored`` are the same memory, seen as two whole numbers of four bytes a place and as one of eight.
+* ``BRIEF``: an entry of one edge is one place, the other cluster and the distance. An entry of several edges is two:
+  the other cluster, as -1 - number, and how many edges there are; then their sum (or largest). There is always room
+  for that, since it has come from two entries or more. The two places may lie in different segments.
+* ``EVEN``: every entry is two places of one segment. Rows take this form as soon as there is room, which is soon after
+  the first joins: nothing has to be told apart, and they are read and written more quickly.
+* ``WIDE``: entries are written as those of float64 distances are, into memory that is touched only then.
+
+Wide rows there are only where parts count alike. Joins halve what an edge counts, again and again, and ``halved`` says
+how often, in a byte beside each place of one edge. Where it counts something else (after groups of three, or more
+halvings than a byte counts) its entry needs two places, and for these there may be no room. A row that finds room later
+is not wide any more.
+
+``places`` and ``stored`` are the same memory, seen as two whole numbers of four bytes a place and as one of eight.
 """
 
 from __future__ import annotations
@@ -12,82 +22,230 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled.fetching import fetch
-from ..compiled.loading import bare_inlined, bare_inside
+from ..compiled.loading import bare_inlined
 from ..compiled.sets import top
+from .entries import SUM, count_of, put_count
+
+#: How a row is written.
+BRIEF, EVEN, WIDE = range(3)
+
+#: A byte counts so many halvings.
+MOST_HALVINGS = 255
+
+#: Of a float64, how many bits come after the exponent, and the exponent of 1.
+FRACTION, ONE = 52, 1023
 
 
-@bare_inside
-def add_brief(rows, room, p, length, c, adds):
-    """Add the entries of p to the row in ``room``, which belongs to cluster c; return its new length."""
-    to, stored, counts, place, base = room.other, room.stored, room.count, room.place, room.base[0]
-    left, segment, told, count = np.int64(rows.used[p]), p, np.int64(-1), np.int64(1)
+@bare_inlined
+def is_short(rows, c):
+    """Tell whether the row of cluster c is in ``places``."""
+    return rows.brief and rows.form[c] != WIDE
+
+
+@bare_inlined
+def half_to_the(k):
+    """Return 1/2 to the power of k."""
+    return np.int64((ONE - np.int64(k)) << FRACTION).view(np.float64)
+
+
+@bare_inlined
+def halvings(stored, count):
+    """Return how often the share of a single edge was halved; -1 if ``count`` and ``stored`` are not of such an edge.
+
+    Several edges may look like one. Then their entry may be written like that of one: nothing is lost.
+    """
+    bits = np.float64(count).view(np.int64)
+    k = ONE - (bits >> FRACTION)
+    distance = stored * half_to_the(-k)
+    is_power = (bits & ((1 << FRACTION) - 1)) == 0
+    single = is_power & (k >= 0) & (k <= MOST_HALVINGS) & (np.float64(np.float32(distance)) == distance)
+    return k if single else np.int64(-1)
+
+
+@bare_inlined
+def next_place(rows, segment, k, last):
+    """Return the next place of a cluster from k on, and the end of its segment; segment -1 says that there is none."""
+    while k == last:
+        segment = np.int64(rows.following[segment])
+        if segment < 0:
+            break
+        k, last = rows.start[segment], rows.start[segment + 1]
+    return segment, k, last
+
+
+@bare_inlined
+def enter(rows, room, other, value, count, scale, length, c, base):
+    """Add an entry to the row in ``room``, which belongs to cluster c, times ``scale``; return its new length."""
+    if rows.scaled:
+        factor = scale * rows.factor[other]
+        value, count = value * factor, count * factor
+    q = top(rows.leader, other)
+    e = room.place[q] - base
+    if e >= 0:
+        room.count[e] += count
+        room.stored[e] = room.stored[e] + value if rows.reduction == SUM else max(room.stored[e], value)
+    elif q != c:
+        room.place[q] = base + length
+        room.other[length], room.stored[length], room.count[length] = q, value, count
+        length += 1
+    return length
+
+
+@bare_inlined
+def add_brief(rows, room, p, length, c, base):
+    """Add the brief entries of p to the row in ``room``, which belongs to cluster c; return its new length."""
+    left, segment, k, scale = np.int64(rows.used[p]), p, rows.start[p], rows.factor[p] if rows.scaled else 1.0
     while left > 0:
-        begin = rows.start[segment]
-        for k in range(begin, min(begin + left, rows.start[segment + 1])):
-            if told >= 0:  # by the place before
-                other, value, told = told, rows.stored[k], np.int64(-1)
+        end = min(k + left, rows.start[segment + 1])
+        left -= end - k
+        while k < end:
+            other, short = np.int64(rows.places[2 * k]), rows.places[2 * k + 1]
+            if other >= 0:
+                count = half_to_the(rows.halved[k]) if rows.scaled else 1.0
+                value = np.float64(np.int32(short).view(np.float32)) * count
             else:
-                other = np.int64(rows.other[2 * k])
-                if other < 0:
-                    told, count = -1 - other, np.int64(rows.other[2 * k + 1])
-                    continue
-                value, count = np.float64(np.int32(rows.other[2 * k + 1]).view(np.float32)), np.int64(1)
-            q = top(rows.leader, other)
-            e = place[q] - base
-            if e >= 0:
-                counts[e] += count
-                stored[e] = stored[e] + value if adds else max(stored[e], value)
-            elif q != c:
-                place[q] = base + length
-                to[length], stored[length], counts[length] = q, value, count
-                length += 1
-        left -= rows.start[segment + 1] - begin
+                other, count = -1 - other, count_of(short, rows.long_count, k)
+                k += 1
+                if k == end:  # the second place is the first one of the next segment
+                    segment, k, _ = next_place(rows, segment, k, k)
+                    end, left = k + 1, left - 1
+                value = rows.stored[k]
+            k += 1
+            length = enter(rows, room, other, value, count, scale, length, c, base)
+        segment, k, _ = next_place(rows, segment, k, rows.start[segment + 1])
+    return length
+
+
+@bare_inlined
+def add_even(rows, room, p, length, c, base):
+    """Add the entries of p, all of two places, to the row in ``room`` of cluster c; return its new length."""
+    left, segment, scale = np.int64(rows.used[p]), p, rows.factor[p] if rows.scaled else 1.0
+    while left > 0:
+        begin, last = rows.start[segment], rows.start[segment + 1]
+        for k in range(begin, min(begin + left, last) - 1, 2):
+            other, count = np.int64(rows.places[2 * k]), count_of(rows.places[2 * k + 1], rows.long_count, k)
+            length = enter(rows, room, other, rows.stored[k + 1], count, scale, length, c, base)
+        left -= last - begin
         segment = np.int64(rows.following[segment])
     return length
 
 
 @bare_inlined
-def put_brief(to, k, room, e, second):
-    """Write an entry of ``room`` into place k, or what belongs into its second place."""
-    if second:
-        to.stored[k] = room.stored[e]
-    elif room.count[e] > 1:
-        to.other[2 * k], to.other[2 * k + 1] = -1 - room.other[e], room.count[e]
+def places_for(room, length):
+    """Return how many places the row in ``room`` takes if it is brief."""
+    places = length
+    for e in range(length):
+        places += halvings(room.stored[e], room.count[e]) < 0
+    return places
+
+
+@bare_inlined
+def put_brief(to, k, room, e, once):
+    """Write an entry of ``room`` into place k: one edge, ``once`` halved so often, or the first half of an entry."""
+    if once < 0:
+        to.places[2 * k] = -1 - room.other[e]
+        put_count(to.places, 2 * k + 1, to.long_count, k, room.count[e])
     else:
-        to.other[2 * k], to.other[2 * k + 1] = room.other[e], np.float32(room.stored[e]).view(np.int32)
+        distance = np.float32(room.stored[e] * half_to_the(-once))
+        to.places[2 * k], to.places[2 * k + 1] = room.other[e], distance.view(np.int32)
+        if to.scaled:
+            to.halved[k] = once
 
 
-@bare_inside
+@bare_inlined
+def put_even(to, k, room, e):
+    """Write an entry of ``room`` into two places from k on."""
+    to.places[2 * k], to.stored[k + 1] = room.other[e], room.stored[e]
+    put_count(to.places, 2 * k + 1, to.long_count, k, room.count[e])
+
+
+@bare_inlined
 def write_brief(rows, room, c, length):
-    """Write the row in ``room`` back to the segments of cluster c; segments that stay empty are forgotten."""
+    """Write the row in ``room`` back to the segments of cluster c; segments that stay empty are forgotten.
+
+    Tells whether they have places enough; if not, they hold nothing of use.
+    """
     segment, k, last, used = c, rows.start[c], rows.start[c + 1], 0
     for e in range(length):
-        for second in range(2 if room.count[e] > 1 else 1):
-            while k == last:
-                segment = np.int64(rows.following[segment])
-                k, last = rows.start[segment], rows.start[segment + 1]
-            put_brief(rows, k, room, e, second)
+        once = halvings(room.stored[e], room.count[e])
+        segment, k, last = next_place(rows, segment, k, last)
+        if segment < 0:
+            return False
+        put_brief(rows, k, room, e, once)
+        k, used = k + 1, used + 1
+        if once < 0:
+            segment, k, last = next_place(rows, segment, k, last)
+            if segment < 0:
+                return False
+            rows.stored[k] = room.stored[e]
             k, used = k + 1, used + 1
     rows.used[c] = used
     rows.following[segment], rows.last[c] = -1, segment
+    return True
 
 
-@bare_inside
-def store_brief(room, length, to, at):
+@bare_inlined
+def write_even(rows, room, c, length):
+    """Write the row in ``room`` back to the segments of cluster c, two places for every entry, if they have so many.
+
+    Tells whether they have. A segment's last place may be left over; it counts among those that are used.
+    """
+    segment, pairs = c, length
+    while pairs > 0 and segment >= 0:
+        pairs -= (rows.start[segment + 1] - rows.start[segment]) >> 1
+        segment = np.int64(rows.following[segment])
+    if pairs > 0:
+        return False
+    segment, k, last, before = c, rows.start[c], rows.start[c + 1], 0
+    for e in range(length):
+        while k + 2 > last:
+            before += last - rows.start[segment]
+            segment = np.int64(rows.following[segment])
+            k, last = rows.start[segment], rows.start[segment + 1]
+        put_even(rows, k, room, e)
+        k += 2
+    rows.used[c] = before + k - rows.start[segment]
+    rows.following[segment], rows.last[c] = -1, segment
+    return True
+
+
+@bare_inlined
+def write_short(rows, room, c, length):
+    """Write the row in ``room`` back to the segments of cluster c as long as it has room there, and tell whether."""
+    if write_even(rows, room, c, length):
+        rows.form[c] = EVEN
+    elif write_brief(rows, room, c, length):
+        rows.form[c] = BRIEF
+    else:
+        rows.form[c] = WIDE
+    return rows.form[c] != WIDE
+
+
+@bare_inlined
+def store_short(room, length, to, at, form):
     """Write the row in ``room`` to places from ``at`` on; return how many it takes."""
     k = at
     for e in range(length):
-        for second in range(2 if room.count[e] > 1 else 1):
-            put_brief(to, k, room, e, second)
+        if form == EVEN:
+            put_even(to, k, room, e)
+            k += 2
+            continue
+        once = halvings(room.stored[e], room.count[e])
+        put_brief(to, k, room, e, once)
+        k += 1
+        if once < 0:
+            to.stored[k] = room.stored[e]
             k += 1
     return k - at
 
 
 @bare_inlined
-def ask_for_leader(rows, k):
+def ask_for_leader(rows, room, k):
     """Ask for what is known of the cluster that place k leads to; the second place of an entry leads nowhere."""
-    other = np.int64(rows.other[2 * k])
+    other = np.int64(rows.places[2 * k])
     other = max(other, -1 - other)
     if other < len(rows.leader):
         fetch(rows.leader, other)
         fetch(rows.weight, other)
+        fetch(rows.factor, other)
+        fetch(room.place, other)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 from ..compiled.loading import bare_inlined, compiled
 from ..compiled.sets import top
 from ..vectors.moments import Moments
-from .brief import store_brief
-from .rows import IS_LONG, SMALLEST, Room, Rows, add_row, begin_row, put_entry
+from .brief import BRIEF, EVEN, WIDE, places_for, store_short
+from .entries import IS_LONG, SMALLEST
+from .rows import Room, Rows, add_row, begin_row, put_entry
 from .steps import N_SEARCHED, Steps
 
 #: A graph is contracted when clusters have become fewer than this share of its slots ...
@@ -22,27 +22,37 @@ SHARE_LEFT = 0.3
 FEWEST_SLOTS = 4096
 
 
-#: Entries as columns: those of rows, and those that are put aside.
-Entries = namedtuple("Entries", "other stored count long_count pair")
-
-
 @bare_inlined
-def store_row(rows, room, slot_of, length, to, at):
-    """Write the row in ``room`` to places from ``at`` on, others by their new slots; return how many it takes."""
+def store_row(rows, room, c, slot_of, to, at):
+    """Write the row of cluster c, brought up to date, to places from ``at`` on, others by their new slots.
+
+    Returns how many it takes, no more than before, and its form.
+    """
+    begin_row(room)
+    length = add_row(rows, room, c, np.int64(0), c)
     for e in range(length):
         room.other[e] = slot_of[room.other[e]]
-    if rows.brief:
-        return store_brief(room, length, to, at)
+    form = WIDE
+    if rows.brief and 2 * length <= rows.used[c]:
+        form = EVEN
+    elif rows.brief and places_for(room, length) <= rows.used[c]:
+        form = BRIEF
+    if form != WIDE:
+        return store_short(room, length, to, at, form), form
     for e in range(length):
-        put_entry(rows, room, e, to, at + e)
-    return length
+        put_entry(to, at + e, room, e)
+    return length, form
 
 
 @bare_inlined
-def fetch_entry(rows, aside, e, k):
+def fetch_entry(rows, aside, e, k, form):
     """Copy an entry that was put aside to place k. If brief, bit by bit: it may be two whole numbers, or one sum."""
-    if rows.brief:
-        rows.other[2 * k], rows.other[2 * k + 1] = aside.other[2 * e], aside.other[2 * e + 1]
+    if form != WIDE:
+        rows.places[2 * k], rows.places[2 * k + 1] = aside.places[2 * e], aside.places[2 * e + 1]
+        if rows.scaled:
+            rows.halved[k] = aside.halved[e]
+            if aside.places[2 * e + 1] == IS_LONG:
+                rows.long_count[k] = aside.long_count[e]
         return
     rows.other[k] = aside.other[e]
     if rows.listed:
@@ -70,33 +80,25 @@ def lie_in_front(rows, alive):
 
 
 @compiled
-def put_aside(rows, room, some, slot_of, aside, start):
-    """Copy the rows of some clusters, brought up to date, one after the other, others by their new slots."""
-    at = 0
-    for k in range(len(some)):
-        begin_row(room)
-        length = add_row(rows, room, some[k], np.int64(0), some[k])
-        at += store_row(rows, room, slot_of, length, aside, at)
-        start[k + 1] = at
+def move_rows(rows, room, some, slot_of, to, start, kept, aside, aside_start):
+    """Write the rows of some clusters to the front of ``to``, one after the other, others by their new slots.
 
-
-@compiled
-def move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start):
-    """Write the rows of the clusters ``alive`` to the front, one after the other, others by their new slots.
-
-    They are brought up to date, or were when they were put aside: those that lie where earlier ones are written.
+    They are brought up to date, or, where they are ``kept`` in ``aside``, were when they were put there. ``to`` may be
+    ``rows`` itself: then forms are written to the front as well, and a cluster's slot is never before its new one.
     """
     at, put = 0, 0
-    for k in range(len(alive)):
-        if in_front[k]:
-            first, length = aside_start[put], aside_start[put + 1] - aside_start[put]
+    for k in range(len(some)):
+        if kept[k]:
+            first, length, form = aside_start[put], aside_start[put + 1] - aside_start[put], np.int64(WIDE)
+            if rows.brief:
+                form = np.int64(aside.form[put])
             for e in range(length):
-                fetch_entry(rows, aside, first + e, at + e)
+                fetch_entry(to, aside, first + e, at + e, form)
             put += 1
         else:
-            begin_row(room)
-            length = add_row(rows, room, alive[k], np.int64(0), alive[k])
-            length = store_row(rows, room, slot_of, length, rows, at)
+            length, form = store_row(rows, room, np.int64(some[k]), slot_of, to, at)
+        if rows.brief:
+            to.form[k] = form
         at += length
         start[k + 1] = at
     return at
@@ -144,7 +146,8 @@ def contract(rows: Rows, room: Room, steps: Steps) -> Rows:
     searched = slot_of[steps.searched[: steps.counters[N_SEARCHED]]]
     steps.searched[: len(searched)], steps.counters[N_SEARCHED] = searched, len(searched)
     return rows._replace(
-        other=rows.stored.view(np.int32) if rows.brief else rows.other,  # of what is left of them
+        places=rows.stored.view(np.int32),  # of what is left of them
+        form=rows.form[: len(alive)].copy(),
         start=start,
         following=np.full(len(alive), -1, np.int32),
         last=new.copy(),
@@ -169,15 +172,17 @@ def _write_rows(rows: Rows, room: Room, alive: NDArray[np.intp], slot_of: NDArra
     def as_long(array: NDArray[Any]) -> NDArray[Any]:
         return np.empty(size if len(array) else 0, array.dtype)
 
-    columns = rows.other, rows.stored, rows.count, rows.long_count, rows.pair
-    aside, aside_start = Entries(*map(as_long, columns)), np.zeros(int(in_front.sum()) + 1, np.int64)
-    if rows.brief:
-        aside = aside._replace(other=aside.stored.view(np.int32))
-    put_aside(rows, room, alive[in_front], slot_of, aside, aside_start)
-    start = np.zeros(len(alive) + 1, np.int64)
-    entries = move_rows(rows, room, alive, slot_of, in_front, aside, aside_start, start)
-    for array in columns[1:] if rows.brief else columns:  # if brief, ``other`` is a view of ``stored``
-        shrink(array, min(entries, len(array)))
+    columns = {name: getattr(rows, name) for name in ("other", "stored", "count", "long_count", "pair", "halved")}
+    some, nowhere = alive[in_front], np.zeros(len(alive), np.bool_)
+    aside = rows._replace(
+        **{name: as_long(column) for name, column in columns.items()}, form=np.empty(len(some), np.uint8)
+    )
+    aside = aside._replace(places=aside.stored.view(np.int32))
+    aside_start, start = np.zeros(len(some) + 1, np.int64), np.zeros(len(alive) + 1, np.int64)
+    move_rows(rows, room, some, slot_of, aside, aside_start, nowhere, aside, aside_start)
+    entries = move_rows(rows, room, alive, slot_of, rows, start, in_front, aside, aside_start)
+    for column in columns.values():
+        shrink(column, min(entries, len(column)))
     return start
 
 

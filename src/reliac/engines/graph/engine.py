@@ -21,10 +21,11 @@ from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
 from ..vectors.moments import Moments, make_moments, refusal
 from .contraction import clusters_left, contract, fewest_clusters, is_due
+from .entries import LARGEST, SMALLEST, SUM
 from .filling import Listed, fill_share, walk
 from .joining import begin_join, catch_up, end_join, hear, join_share, search_share
 from .levels import advance, take_level
-from .rows import LARGEST, SMALLEST, SUM, Room, Rows
+from .rows import Room, Rows
 from .steps import LEVEL, N_ALIVE, N_LINKS, N_SEARCHED, Steps
 
 #: How kernels know a reduction.
@@ -84,9 +85,13 @@ class GraphEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """Both directions of every edge, 8 to 24 bytes each, some put aside at times; objects; rooms of threads."""
+        """Both directions of every edge, 8 to 24 bytes each, some put aside at times; objects; rooms of threads.
+
+        Of float32 distances weighted takes 9 bytes each where links hardly tie, and 17 where many do.
+        """
         width = rows_of(problem.objects).shape[1] if isinstance(problem.objects, Connected) else 0
-        bytes_an_edge = 30 if _is_brief(problem) else 45 if _counts_are_whole(problem) else 60
+        whole, brief = _counts_are_whole(problem), _is_brief(problem)
+        bytes_an_edge = 30 if brief and whole else 45 if brief or whole else 60
         n, edges = problem.n_objects, _graph_of(problem).n_edges
         return bytes_an_edge * edges + n * (180 + 16 * width + BYTES_OF_ROOM * _threads_for(n, None))
 
@@ -106,15 +111,14 @@ class GraphEngine:
 
     def _fill_rows(self) -> None:
         """Copy the edges into the rows. Counts of 1 come last: then the memory of edges that were let go is free."""
-        graph, uncounted = _graph_of(self.problem), self.rows.brief or self.rows.reduction == SMALLEST
-        number = 0 if uncounted else len(self.rows.stored)
+        graph, number = _graph_of(self.problem), 0 if self.rows.reduction == SMALLEST else len(self.rows.stored)
         weight = np.empty(0) if (self.rows.weight == 1.0).all() else self.problem.weights
-        counted = graph.counts is not None or len(weight) > 0
-        if counted:
+        ones = not self.rows.brief and graph.counts is None and len(weight) == 0
+        if not ones and not self.rows.brief:
             self.rows = self.rows._replace(count=np.empty(number, np.int32))
         self._copy_edges(graph, weight)
         graph.let_go()
-        if not counted:
+        if ones:
             self.rows = self.rows._replace(count=np.ones(number, np.int32))
 
     def _copy_edges(self, graph: Graph, weight: NDArray[np.float64]) -> None:
@@ -209,11 +213,12 @@ def _make_rows(problem: Problem) -> Rows:
     joined = graph.counts is not None  # before: entries are sums over pairs of objects, and all weights count
     weighed = joined or (reduction == SUM and not row.equal_parts)
     brief = _is_brief(problem)
+    halved = entries if brief and row.equal_parts else 0
     stored, pairs = np.empty(listed * entries), listed * (reduction == SMALLEST) * entries
     return Rows(
-        other=stored.view(np.int32) if brief else np.empty(entries, np.int32),
+        other=np.empty(halved if brief else entries, np.int32),  # if brief, not touched before a row is wide
         stored=stored,
-        count=np.empty(0, np.int32),  # for now
+        count=np.empty(halved, np.int32),  # likewise; else for now
         long_count=np.empty(0 if _counts_are_whole(problem) else len(stored)),  # memory that is not touched, mostly
         pair=np.empty(pairs, np.int64),
         start=start,
@@ -235,6 +240,9 @@ def _make_rows(problem: Problem) -> Rows:
         scaled=row.equal_parts,
         listed=listed,
         brief=brief,
+        places=stored.view(np.int32),
+        halved=np.zeros(halved, np.uint8),
+        form=np.zeros(n if brief else 0, np.uint8),
         limits=make_limits(problem.constraints, n),
     )
 
@@ -292,4 +300,5 @@ def _is_brief(problem: Problem) -> bool:
     """Tell whether an entry of one edge can do without a count and with a distance of four bytes."""
     graph, row = _graph_of(problem), problem.criterion
     compared = row.reduction is np.minimum or not isinstance(problem.objects, Graph)
-    return not compared and graph.distances.dtype == np.float32 and _counts_are_whole(problem)
+    alone = row.equal_parts and graph.counts is None  # weights of objects do not count then
+    return not compared and graph.distances.dtype == np.float32 and (alone or _counts_are_whole(problem))

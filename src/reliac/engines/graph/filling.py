@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled.fetching import fetch
 from ..compiled.loading import bare_inlined, compiled, inside
-from .rows import SMALLEST, put_count
+from .entries import SMALLEST, put_count
 
 #: Edges as a graph lists them, each once. Empty: ``weight``, if all objects weigh 1; ``counts`` and ``pairs``, if edges
 #: are between objects and not yet between clusters.
@@ -109,7 +109,7 @@ def fill_share(edges, rows, first, last):
 def enter(edges, rows, k, side, i, j, other, at):
     """Write edge k, seen from object i, as an entry that leads to object j in slot ``other``."""
     if rows.brief:
-        rows.other[2 * at], rows.other[2 * at + 1] = other, np.float32(edges.distances[k]).view(np.int32)
+        rows.places[2 * at], rows.places[2 * at + 1] = other, np.float32(edges.distances[k]).view(np.int32)
         return
     rows.other[at] = other
     if not rows.listed:
@@ -118,8 +118,8 @@ def enter(edges, rows, k, side, i, j, other, at):
     if rows.reduction == SMALLEST:
         rows.pair[at] = edges.pairs[k, side] if len(edges.pairs) else i * len(edges.slot_of) + j
     elif len(edges.counts):
-        put_count(rows, at, edges.counts[k])
+        put_count(rows.count, at, rows.long_count, at, edges.counts[k])
     elif len(edges.weight):
         product = edges.weight[i] * edges.weight[j]
-        put_count(rows, at, product)
+        put_count(rows.count, at, rows.long_count, at, product)
         rows.stored[at] *= product

@@ -83,7 +83,7 @@ def join_share(rows, room, parts, bounds, first, last, tie_factor):
     for g in range(first, last):
         head = parts[bounds[g]]
         for k in range(bounds[g], bounds[g + 1]):
-            ask_ahead(rows, parts, k)
+            ask_ahead(rows, room, parts, k)
         length = join_rows(rows, room, parts[bounds[g] : bounds[g + 1]])
         search(rows, room, head, length, tie_factor)
         if count + length > len(told):
@@ -133,7 +133,7 @@ def hear(rows, steps, told, head_of):
 def search_share(rows, room, some, tie_factor):
     """Bring the rows of some clusters up to date and search them. Other threads can do others."""
     for k in range(len(some)):
-        ask_ahead(rows, some, k)
+        ask_ahead(rows, room, some, k)
         c = np.int64(some[k])
         search(rows, room, c, refresh(rows, room, c), tie_factor)
 

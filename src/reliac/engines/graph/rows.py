@@ -23,14 +23,13 @@ from ..compiled.loading import bare_inlined, bare_inside
 from ..compiled.sets import top
 from ..compiled.spaces import pair_distance
 from ..compiled.step import may_join
-from .brief import add_brief, ask_for_leader, write_brief
+from .brief import EVEN, add_brief, add_even, ask_for_leader, is_short, write_short
+from .entries import LARGEST, SMALLEST, SUM, count_of, put_count
 
-#: How entries of one cluster are put together.
-SMALLEST, LARGEST, SUM = range(3)
-
-#: ``other``, ``stored``, ``count``, ``long_count`` (entries,): for how counts are kept see :func:`count_at`. For the
+#: ``other``, ``stored``, ``count``, ``long_count`` (entries,): for how counts are kept see :func:`count_of`. For the
 #: smallest distance also ``pair``, the two objects as i * n + j with i of this cluster. If ``brief`` an entry takes
-#: less: see ``brief.py``. Segment i is ``start[i] : start[i + 1]``; ``following[i]`` is the next one of its cluster
+#: less, in ``places`` and, only if ``scaled``, ``halved`` (entries,), and ``form`` (n,) says how a row is written: see
+#: ``brief.py``. Segment i is ``start[i] : start[i + 1]``; ``following[i]`` is the next one of its cluster
 #: (-1: none), ``last[i]`` the last one. ``used`` (n,): places that the entries of a cluster take, which is their number
 #: unless they are brief. ``leader`` (n,): what has become of a cluster. ``factor`` (n,), only if ``scaled``: what the
 #: numbers of a part are multiplied by at this level, else 1.
@@ -40,7 +39,7 @@ SMALLEST, LARGEST, SUM = range(3)
 Rows = namedtuple(
     "Rows",
     "other stored count long_count pair start following last used leader object_of factor weight best nearest tied "
-    "looked points reduction far ignore scaled listed brief limits",
+    "looked points reduction far ignore scaled listed brief places halved form limits",
 )
 
 #: Places are numbered in four bytes.
@@ -50,35 +49,10 @@ LARGEST_BASE = 2**31 - 1
 #: entries of a row; so many numbers of eight bytes come at once.
 AHEAD, SOON, MOST_ASKED, AT_ONCE = 6, 2, 32, 8
 
-#: Stands for a count that four bytes cannot hold.
-IS_LONG = np.int32(-(2**31))
-
 #: Room for one row, and for one thread. ``place`` (n,) tells where a cluster stands in the row: at ``place - base[0]``,
 #: if that is not negative. Every reading has a larger base, by the length ``base[1]`` of the row before, so that no
 #: place has to be taken back. ``told`` (n,) marks neighbours while they are listed, so that none is listed twice.
 Room = namedtuple("Room", "other stored count pair place base told")
-
-
-@bare_inlined
-def count_at(rows, k):
-    """Return the count of place k. ``rows.count`` has it as it is if it is a whole number, else as the bits of a
-    negative float32 if that is exact; all other counts are in ``rows.long_count``, which takes memory only then.
-    """
-    short = rows.count[k]
-    if short >= 0:
-        return np.float64(short)
-    return rows.long_count[k] if short == IS_LONG else -np.float64(np.int32(short).view(np.float32))
-
-
-@bare_inlined
-def put_count(rows, k, count):
-    """Write a count, never negative, into place k; see :func:`count_at`."""
-    if count <= LARGEST_BASE and np.float64(np.int32(count)) == count:
-        rows.count[k] = np.int32(count)
-    elif np.float64(np.float32(count)) == count:
-        rows.count[k] = np.float32(-count).view(np.int32)
-    else:
-        rows.count[k], rows.long_count[k] = IS_LONG, count
 
 
 @bare_inlined
@@ -118,16 +92,16 @@ def measure(rows, room, c, length):
 def take_sums(rows, room, begin, end, length, c, base):
     """Add the entries from ``begin`` on to the row in ``room``, where they are sums; return its new length."""
     other, stored, leader, place = rows.other, rows.stored, rows.leader, room.place
-    to, sums, counts = room.other, room.stored, room.count
+    to, sums, counts, count, long_count = room.other, room.stored, room.count, rows.count, rows.long_count
     for k in range(begin, end):
         q = top(leader, np.int64(other[k]))
         e = place[q] - base
         if e >= 0:
             sums[e] += stored[k]
-            counts[e] += count_at(rows, k)
+            counts[e] += count_of(count[k], long_count, k)
         elif q != c:
             place[q] = base + length
-            to[length], sums[length], counts[length] = q, stored[k], count_at(rows, k)
+            to[length], sums[length], counts[length] = q, stored[k], count_of(count[k], long_count, k)
             length += 1
     return length
 
@@ -141,7 +115,9 @@ def take_others(rows, room, begin, end, length, c, base, scale):
             continue
         stored, count = 0.0, 0.0
         if rows.listed:
-            stored, count = rows.stored[k], 1.0 if rows.reduction == SMALLEST else count_at(rows, k)
+            stored, count = rows.stored[k], 1.0
+            if rows.reduction != SMALLEST:
+                count = count_of(rows.count[k], rows.long_count, k)
         if rows.scaled and rows.listed:
             factor = scale * rows.factor[rows.other[k]]
             stored, count = stored * factor, count * factor
@@ -164,7 +140,7 @@ def take_others(rows, room, begin, end, length, c, base, scale):
 
 
 @bare_inlined
-def ask_ahead(rows, clusters, k):
+def ask_ahead(rows, room, clusters, k):
     """Ask for what is read after the row of ``clusters[k]``: of rows still far where they begin, then their entries,
     and of those that come next what the entries lead to.
     """
@@ -173,10 +149,12 @@ def ask_ahead(rows, clusters, k):
         fetch(rows.start, c)
         fetch(rows.used, c)
     if k + AHEAD < len(clusters):
-        first = rows.start[clusters[k + AHEAD]]
-        last = first + min(MOST_ASKED, np.int64(rows.used[clusters[k + AHEAD]]))
+        c = np.int64(clusters[k + AHEAD])
+        first, short = rows.start[c], is_short(rows, c)
+        last = first + min(MOST_ASKED, np.int64(rows.used[c]))
+        fetch(rows.halved, first)
         for e in range(first, last, 2 * AT_ONCE):
-            if not rows.brief:
+            if not short:
                 fetch(rows.other, e)
                 if rows.listed:
                     fetch(rows.count, e)
@@ -184,14 +162,17 @@ def ask_ahead(rows, clusters, k):
                 fetch(rows.stored, e)
                 fetch(rows.stored, e + AT_ONCE)
     if k + SOON < len(clusters):
-        first = rows.start[clusters[k + SOON]]
-        last = first + min(MOST_ASKED, np.int64(rows.used[clusters[k + SOON]]))
-        for e in range(first, min(last, rows.start[clusters[k + SOON] + 1])):
-            if rows.brief:
-                ask_for_leader(rows, e)
+        c = np.int64(clusters[k + SOON])
+        first, short = rows.start[c], is_short(rows, c)
+        last = first + min(MOST_ASKED, np.int64(rows.used[c]))
+        for e in range(first, min(last, rows.start[c + 1])):
+            if short:
+                ask_for_leader(rows, room, e)
                 continue
             fetch(rows.leader, np.int64(rows.other[e]))
             fetch(rows.weight, np.int64(rows.other[e]))
+            fetch(rows.factor, np.int64(rows.other[e]))
+            fetch(room.place, np.int64(rows.other[e]))
 
 
 @bare_inlined
@@ -211,8 +192,10 @@ def add_row(rows, room, p, length, c):
     left, segment, base = np.int64(rows.used[p]), p, room.base[0]
     scale = rows.factor[p] if rows.scaled else 1.0
     plain = rows.listed and rows.reduction == SUM and not rows.scaled
-    if rows.brief:
-        length, left = add_brief(rows, room, p, length, c, plain), np.int64(0)
+    if is_short(rows, p):
+        even = rows.form[p] == EVEN
+        length = add_even(rows, room, p, length, c, base) if even else add_brief(rows, room, p, length, c, base)
+        left = np.int64(0)
     while left > 0:
         begin = rows.start[segment]
         end = min(begin + left, rows.start[segment + 1])
@@ -227,28 +210,27 @@ def add_row(rows, room, p, length, c):
 
 
 @bare_inlined
-def put_entry(rows, room, e, to, k):
+def put_entry(to, k, room, e):
     """Write an entry of ``room`` into place k, with what these rows keep of one."""
     to.other[k] = room.other[e]
-    if rows.listed:
+    if to.listed:
         to.stored[k] = room.stored[e]
-        if rows.reduction == SMALLEST:
+        if to.reduction == SMALLEST:
             to.pair[k] = room.pair[e]
         else:
-            put_count(to, k, room.count[e])
+            put_count(to.count, k, to.long_count, k, room.count[e])
 
 
 @bare_inside
 def write_row(rows, room, c, length):
     """Write the row in ``room`` back to the segments of cluster c; segments that stay empty are forgotten."""
-    if rows.brief:
-        write_brief(rows, room, c, length)
+    if rows.brief and write_short(rows, room, c, length):
         return
     rows.used[c] = length
     e, segment = np.int64(0), c
     while True:
         for k in range(rows.start[segment], min(rows.start[segment] + length - e, rows.start[segment + 1])):
-            put_entry(rows, room, e, rows, k)
+            put_entry(rows, k, room, e)
             e += 1
         if e == length:
             break

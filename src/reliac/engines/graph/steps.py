@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled.loading import bare_inlined, bare_inside
 from ..compiled.sets import top
-from .rows import SMALLEST
+from .entries import SMALLEST
 
 #: What the levels leave: links and, for the smallest distance, their ``pair`` of objects; the clusters ``searched`` at
 #: the last level; ``first``: who has the smallest link, where links are taken one at a time (see ``one_link.py``).
