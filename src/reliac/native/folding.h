@@ -28,7 +28,7 @@ static inline void let_others_run(void) { sched_yield(); }
 #endif
 
 #define LARGE_ROOM ((size_t)1 << 22)
-#define ROUNDS 2000 /* how often a thread looks whether it has waited long enough before it lets others run */
+#define ROUNDS 50000 /* how often a thread looks whether it has waited long enough before it lets others run */
 #define LARGEST_BLOCK 1024 /* rows and columns of a tile */
 #define NONE (-1)
 

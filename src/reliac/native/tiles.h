@@ -316,14 +316,14 @@ static void join_columns(const Folding *f, int64_t first, int64_t stop, const do
 /* The numbers of column i above the diagonal, so that number j < i is at place j: where they lie, or in ``out``. */
 static const double *column_of(const Folding *f, int64_t i, double *out)
 {
-    const double *at = f->own ? f->own : f->given; /* each number is in another line of memory: several are on the way at once */
+    const double *numbers = f->own ? f->own : f->given;
+    int64_t at = place_less(f->rows, 0) + i;
     if (!f->own && f->across) return numbers_of(f, i, 0, i, out); /* a square matrix has them in its rows, too */
     if (!f->own && f->single) {
         for (int64_t j = 0; j < i; j++) out[j] = number_of(f, j, i);
         return out;
     }
-    at += place_less(f->rows, 0) + i;
-    for (int64_t j = 0; j < i; at += f->rows - 2 - j++) out[j] = *at;
+    for (int64_t j = 0; j < i; at += f->rows - 2 - j++) out[j] = numbers[at]; /* so short that many are on the way at once */
     if (!f->own && f->squares) copy_squares(i, out, out);
     return out;
 }

@@ -21,7 +21,7 @@ from ...input.problem import Problem
 from ...machine import free_memory, n_threads
 from ...native.library import library
 from ..small.at_once import levels_of_table
-from .table import FINISHED, MANY, MET_TIES, THIN_LEVEL, WITHOUT_MEMORY, Folding, bytes_of_list
+from .table import FINISHED, MET_TIES, THIN_LEVEL, WITHOUT_MEMORY, Folding, bytes_of_list
 
 #: Up to so many clusters that are left go to the C code for small tables.
 SMALL_TABLE = 1500
@@ -63,11 +63,10 @@ class FoldingEngine:
 
     @staticmethod
     def memory(problem: Problem) -> int:
-        """A table of 0.56 n clusters (0.3 to 0.61 n, measured; with long lists to 0.6 n); lists; rows of threads."""
+        """A table of 0.56 n clusters (of 0.3 to 0.67 n, measured); lists; rows of every thread."""
         n, given = problem.n_objects, _given(problem).matrix
         copied = 0 if given.flags.forc and given.flags.aligned else given.nbytes
-        clusters = (0.56 if n < MANY else 0.48) * n
-        return int(4 * clusters**2) + copied + n * (200 + bytes_of_list(n) + 100 * n_threads(None))
+        return int(4 * (0.56 * n) ** 2) + copied + n * (200 + bytes_of_list(n) + 100 * n_threads(None))
 
     def join(self, groups: Groups) -> None:
         """Make every group one cluster, to catch up with levels that were made before: left to who goes on."""
