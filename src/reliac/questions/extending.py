@@ -1,6 +1,6 @@
 """More data, or less: the tree of a fresh run on all rows, for about the price of searching what is new.
 
-What searches of the first run have found is still true of clusters that have the same rows in both runs
+What searches of the first run have found is still true of clusters that the same joins have made in both runs
 (:mod:`reliac.engines.lists.reusing`). It only saves searches: every distance is measured again, and every bit of the
 result is that of a fresh run. Where nothing was kept, a fresh run is made.
 """

@@ -90,7 +90,10 @@ DONE, PAUSE, SEARCH, PUSH, REFRESH, LINKS, GATHER = range(7)
 #: A step for threads besides these: all lists are measured anew, after a space has changed its arithmetic.
 REMEASURE = 7
 
-#: Levels that touch or make more clusters than this are done in threads, where ...
+#: Levels that touch more clusters than this look at them in threads: fewer are done sooner than threads are woken.
+MANY = 2048
+
+#: Levels that make more clusters than this are done in threads, where ...
 THICK = 512
 
 #: ... so many slots are looked at for every cluster made, at most.
@@ -346,7 +349,7 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
             return DONE
         if counters[N_PUSHED]:
             return PUSH
-        if counters[N_TOUCHED] - counters[LOOKED_AT] > THICK and not counters[REFRESHED]:
+        if counters[N_TOUCHED] - counters[LOOKED_AT] > MANY and not counters[REFRESHED]:
             return REFRESH
         look_up(space, lists, nodes, work, rules, scratch)
         if counters[N_SEARCHED]:
@@ -357,7 +360,7 @@ def advance(space, lists, nodes, work, rules, leader, scratch, patience):
         done += (len(leader) // 16 if at_all else counters[N_TOUCHED] + counters[N_WAITING]) + 1
         if rules.alpha == 0.0:
             find_smallest(space, lists, nodes, work, rules, scratch)
-        if rules.alpha == 1.0 and counters[N_TOUCHED] > THICK and counters[N_FOUND] == NOT_YET:
+        if rules.alpha == 1.0 and counters[N_TOUCHED] > MANY and counters[N_FOUND] == NOT_YET:
             return LINKS
         if take_links(lists, nodes, work, rules, scratch, leader) == 0:
             return DONE
