@@ -92,7 +92,7 @@ def test_what_has_no_rows_is_refused_in_three_parts_before_it_is_put_into_an_opt
         *({name: np.ones(3)} for name in ("missing", "duplicates", "engine", "similarity", "join_components")),
         *({"columns": columns} for columns in (5, "abc", ("a", "b"), (1, 2, 3))),
     ],
-    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+    ids=str,
 )
 def test_odd_options_of_an_edge_table_are_refused_in_three_parts(odd):
     with pytest.raises((TypeError, ValueError), match=r"Allowed: .*Next: "):
@@ -140,7 +140,7 @@ ESTIMATORS = [ReliableAgglomerativeClustering, ReliableOutlierDetector, Reliable
         (["a", "b"], "X holds texts: 'a' at position 0"),
         ((row for row in blobs(0, n=9)), "X is of type generator"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_estimators_tell_what_is_no_table_in_three_parts(estimator, X, given):
     with pytest.raises((TypeError, ValueError), match=rf"(?s)^{given}.* Allowed: .* Next: "):
