@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled.fetching import fetch
-from ..compiled.loading import bare_inlined
+from ..compiled.loading import bare_inlined, bare_inside
 from ..compiled.sets import top
 from .entries import SUM, count_of, put_count
 
@@ -91,7 +91,7 @@ def enter(rows, room, other, value, count, scale, length, c, base):
     return length
 
 
-@bare_inlined
+@bare_inside
 def add_brief(rows, room, p, length, c, base):
     """Add the brief entries of p to the row in ``room``, which belongs to cluster c; return its new length."""
     left, segment, k, scale = np.int64(rows.used[p]), p, rows.start[p], rows.factor[p] if rows.scaled else 1.0
@@ -116,7 +116,7 @@ def add_brief(rows, room, p, length, c, base):
     return length
 
 
-@bare_inlined
+@bare_inside
 def add_even(rows, room, p, length, c, base):
     """Add the entries of p, all of two places, to the row in ``room`` of cluster c; return its new length."""
     left, segment, scale = np.int64(rows.used[p]), p, rows.factor[p] if rows.scaled else 1.0
@@ -159,7 +159,7 @@ def put_even(to, k, room, e):
     put_count(to.places, 2 * k + 1, to.long_count, k, room.count[e])
 
 
-@bare_inlined
+@bare_inside
 def write_brief(rows, room, c, length):
     """Write the row in ``room`` back to the segments of cluster c; segments that stay empty are forgotten.
 
@@ -184,7 +184,7 @@ def write_brief(rows, room, c, length):
     return True
 
 
-@bare_inlined
+@bare_inside
 def write_even(rows, room, c, length):
     """Write the row in ``room`` back to the segments of cluster c, two places for every entry, if they have so many.
 
@@ -221,7 +221,7 @@ def write_short(rows, room, c, length):
     return rows.form[c] != WIDE
 
 
-@bare_inlined
+@bare_inside
 def store_short(room, length, to, at, form):
     """Write the row in ``room`` to places from ``at`` on; return how many it takes."""
     k = at
