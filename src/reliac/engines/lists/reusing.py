@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithm.contract import EarlierLists, Found
-from ..compiled.loading import bare, bare_inlined
+from ..compiled.loading import bare
+from ..compiled.sets import top
 from ..compiled.spaces import pair_distance
 from .entries import LIST_LENGTH, N_LINKS, Lists, Nodes, Work, enter, living
 
@@ -108,15 +109,6 @@ Traces = namedtuple("Traces", "node since until made into parent birth death")
 Kept = namedtuple("Kept", "starts counts entries")
 
 
-@bare_inlined
-def where_now(into, slot):
-    """Return the slot that holds what was in a slot; paths are halved on the way."""
-    while into[slot] != slot:
-        into[slot] = into[into[slot]]
-        slot = into[slot]
-    return slot
-
-
 @bare
 def trace(traces, p, q, level, distance, composed, pairs_only):
     """Follow links: which clusters are still true, or at least put together of whole ones.
@@ -126,7 +118,7 @@ def trace(traces, p, q, level, distance, composed, pairs_only):
     """
     node, since, until, made, into = traces.node, traces.since, traces.until, traces.made, traces.into
     for k in range(len(p)):
-        a, b = where_now(into, p[k]), where_now(into, q[k])
+        a, b = top(into, p[k]), top(into, q[k])
         if a == b:
             continue
         head, other = min(a, b), max(a, b)
