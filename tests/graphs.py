@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +81,38 @@ def ignoring_missing(n: int, edges: Edges, criterion: str, alpha: float) -> list
         return reduce(found) if found else None
 
     return by_definition([Part(frozenset([i]), ()) for i in range(n)], distance, alpha)
+
+
+def by_sizes(n: int, edges: Edges, alpha: float, sizes: np.ndarray[Any, Any]) -> list[Made]:
+    """Develop an average along edges: the mean over the parts of two clusters that are neighbours, by object pairs."""
+    single = [frozenset([i]) for i in range(n)]
+    met: dict[frozenset[frozenset[int]], Fraction | None] = {frozenset(pair): None for pair in combinations(single, 2)}
+    for p, q, d in zip(*edges, strict=True):
+        met[frozenset((single[int(p)], single[int(q)]))] = Fraction(float(d))
+    clusters = set(single)
+
+    def parts(cluster: frozenset[int]) -> list[frozenset[int]]:
+        inside = [c for c in clusters if c < cluster]
+        clusters.add(cluster)
+        return [c for c in inside if not any(c < other for other in inside)]
+
+    def size(cluster: frozenset[int]) -> int:
+        return sum(int(sizes[i]) for i in cluster)
+
+    def distance(a: Part, b: Part) -> Fraction | None:
+        p, q = a.objects, b.objects
+        if frozenset((p, q)) not in met:
+            # at the level before the pairs of one of these three were there: only q has joined, only p, or both
+            for some in (product([p], parts(q)), product(parts(p), [q]), product(parts(p), parts(q))):
+                pairs = list(some)
+                if pairs and all(frozenset(pair) in met for pair in pairs):
+                    break
+            listed = [(size(i) * size(j), d) for i, j in pairs if (d := met[frozenset((i, j))]) is not None]
+            total = sum((count * d for count, d in listed), Fraction(0))
+            met[frozenset((p, q))] = total / sum(count for count, _ in listed) if listed else None
+        return met[frozenset((p, q))]
+
+    return by_definition([Part(cluster, ()) for cluster in single], distance, alpha)
 
 
 def among_neighbours(X: np.ndarray[Any, Any], edges: Edges, criterion: str, alpha: float) -> list[Made]:

@@ -42,7 +42,7 @@ APPLY: list[tuple[str, dict[str, Any]]] = [
     ("n_components", {}),
     *(
         ("agglomerative_clustering_with_distance_threshold", {"linkage": linkage, "global_random_seed": 42})
-        for linkage in ("ward", "complete")
+        for linkage in ("ward", "complete", "average")
     ),
     *(("agglomeration_ward_constrained_metric", {"Clustering": kind}) for kind in ("rows", "columns")),
     *(
@@ -60,10 +60,6 @@ DO_NOT_APPLY = {
     "affinity_passed_to_fix_connectivity": "counts calls that complete the graph",
     "compute_full_tree": "wants an early end that nobody asked for: 'auto' builds the full tree, False stops early",
     "agglomerative_clustering_distances": "without compute_distances it wants no distances_: they are always there",
-    "agglomerative_clustering_with_distance_threshold": (
-        "of average it wants means in which the edges of a large part count more than those of a small one; a mean of "
-        "edges is the same on trees and complete graphs only"
-    ),
 }
 
 #: Those that hold for one pair after the other (alpha=0) only: where all reliable links are taken at once the tree
@@ -169,24 +165,31 @@ def test_edges_have_the_distance_of_any_metric(linkage: str, metric: Any) -> Non
     np.testing.assert_allclose(ours.distances_, distance, rtol=1e-9)
 
 
-@pytest.mark.parametrize("graph", ["complete", "tree"])
-def test_average_is_that_of_scikit_learn_where_parts_have_one_edge_or_all(graph: str) -> None:
-    n = 60
+@pytest.mark.parametrize("graph", ["complete", "tree", "grid"])
+def test_average_is_that_of_scikit_learn_whatever_the_graph(graph: str) -> None:
+    n = 64
     X = np.random.default_rng(4).normal(size=(n, 3))
-    edges = np.ones((n, n)) if graph == "complete" else sparse.csgraph.minimum_spanning_tree(pairwise_distances(X))
-    ours = ReliableAgglomerativeClustering(4, linkage="average", connectivity=edges, alpha=0.0).fit(X)
-    children, *_, distance = linkage_tree(X, connectivity=edges, linkage="average", return_distance=True)
-    assert members(ours.children_, n) == members(children, n)
-    np.testing.assert_allclose(ours.distances_, distance, rtol=1e-12)
+    edges: Any = {"complete": np.ones((n, n)), "grid": grid_to_graph(8, 8)}.get(graph)
+    if graph == "tree":
+        edges = sparse.csgraph.minimum_spanning_tree(pairwise_distances(X))
+    for metric in ("euclidean", "manhattan"):
+        ours = ReliableAgglomerativeClustering(4, linkage="average", metric=metric, connectivity=edges, alpha=0.0).fit(
+            X
+        )
+        children, *_, distance = linkage_tree(
+            X, connectivity=edges, linkage="average", affinity=metric, return_distance=True
+        )
+        assert members(ours.children_, n) == members(children, n)
+        np.testing.assert_allclose(ours.distances_, distance, rtol=1e-12)
 
 
-def test_average_counts_every_edge_once() -> None:
+def test_a_part_counts_by_its_size_in_an_average_along_edges() -> None:
     X = np.array([[0.0], [1.0], [2.5], [10.0]])  # 0 and 1 join, then 2; edges to 3 lead from 0 and from 2
     edges = np.array([[0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
     tree = ReliableAgglomerativeClustering(1, linkage="average", connectivity=edges, alpha=0.0).fit(X).tree_
-    assert tree.links["distance"].tolist() == [1.0, 1.5, (10.0 + 7.5) / 2]
-    theirs_last = linkage_tree(X, connectivity=edges, linkage="average", return_distance=True)[-1][-1]
-    assert theirs_last == (2 * 10.0 + 7.5) / 3  # the part {0, 1} counts twice, with its one edge
+    last = (2 * 10.0 + 7.5) / 3  # the part {0, 1} counts twice, with its one edge
+    assert np.allclose(tree.links["distance"], [1.0, 1.5, last], rtol=1e-15)
+    assert linkage_tree(X, connectivity=edges, linkage="average", return_distance=True)[-1][-1] == last
 
 
 def test_columns_are_joined_along_a_grid_as_in_scikit_learn() -> None:

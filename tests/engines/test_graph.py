@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.spatial.distance import pdist, squareform
 
 import reliac
-from graphs import GRAPHS, Edges, Made, among_neighbours, ignoring_missing, random_edges
+from graphs import GRAPHS, Edges, Made, among_neighbours, by_sizes, ignoring_missing, random_edges
 from problems import ALPHAS
-from reliac.engines.graph import brief, contraction, entries, one_link, rows
+from reliac.engines.graph import brief, contraction, entries, levels, one_link, rows
 from reliac.engines.graph import engine as graph_engine
 from reliac.input.edges import make_graph
 from reliac.input.problem import make_problem
@@ -221,7 +221,7 @@ def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_nu
     assert engine.rows.stored.nbytes == 16 * len(p)
     assert np.shares_memory(engine.rows.places, engine.rows.stored)
     assert engine.rows.brief
-    assert engine.rows.halved.nbytes == (2 * len(p) if criterion == "weighted" else 0)
+    assert engine.rows.share.nbytes == (2 * len(p) if criterion == "weighted" else 0)
     assert criterion == "weighted" or not engine.rows.other.size + engine.rows.count.size
     for missing in ("far", "ignore", float(distance.max()) + 3.0):
         for alpha in ALPHAS:
@@ -232,13 +232,14 @@ def test_float32_distances_take_half_the_memory_and_give_the_tree_of_the_same_nu
             assert np.array_equal(part.develop().links, wide.links), options
 
 
-def ties_of_three(n: int) -> tuple[int, Edges]:
-    """Return triples that tie; a fourth object beside each, joined next, so that it counts 3/2; a fifth sees two."""
-    a = 5 * np.arange(n)
-    fourth, fifth = a + 3, a + 4
-    p = np.r_[a, a, a + 1, a, a + 1, a + 2, fourth, fourth[1:]]
-    q = np.r_[a + 1, a + 2, a + 2, fourth, fourth, fourth, fifth, fifth[:-1]]
-    return 5 * n, (p, q, np.r_[np.ones(3 * n), np.full(3 * n, 2.0), 9.0 + np.arange(2 * n - 1) % 7])
+def ties_of(size: int, n: int) -> tuple[int, Edges]:
+    """Return n groups that tie; an object beside each, joined next, so that it counts size / 2; one more sees two."""
+    i, j = np.triu_indices(size, 1)
+    a = (size + 2) * np.arange(n)
+    beside, beyond = a + size, a + size + 1
+    p = np.r_[np.add.outer(a, i).ravel(), np.add.outer(a, np.arange(size)).ravel(), beside, beside[1:]]
+    q = np.r_[np.add.outer(a, j).ravel(), np.repeat(beside, size), beyond, beyond[:-1]]
+    return (size + 2) * n, (p, q, np.r_[np.ones(n * len(i)), np.full(n * size, 2.0), 9.0 + np.arange(2 * n - 1) % 7])
 
 
 def growing(n: int) -> tuple[int, Edges]:
@@ -248,12 +249,18 @@ def growing(n: int) -> tuple[int, Edges]:
 
 
 @both_sizes
-@pytest.mark.parametrize(("name", "alpha"), [("of three", 1.0), ("halved often", 1.0), ("halved often", 0.0)])
+@pytest.mark.parametrize(
+    ("name", "alpha"), [("of three", 1.0), ("of nine", 1.0), ("halved often", 1.0), ("halved often", 0.0)]
+)
 def test_what_an_edge_counts_may_be_anything_where_distances_are_float32(
     name: str, alpha: float, size: str, monkeypatch: Any
 ) -> None:
-    """What no byte of halvings tells is kept in two places of a row, or where there is no room in wide rows."""
-    n, (p, q, whole) = ties_of_three(20) if name == "of three" else growing(brief.MOST_HALVINGS + 40)
+    """Shares of three are told by a byte; what none tells takes two places of a row, or where there is no room a wide
+    row.
+    """
+    halved_often = growing(brief.MOST_HALVINGS + 40)
+    problems = {"of three": ties_of(3, 20), "of nine": ties_of(9, 20), "halved often": halved_often}
+    n, (p, q, whole) = problems[name]
     distance = whole.astype(np.float32)
     monkeypatch.setattr(graph_engine, "ENTRIES_BEFORE_PAUSE", 0)
     graph = make_graph((p, q, distance), objects=range(n), missing=9.0 * n)
@@ -261,7 +268,7 @@ def test_what_an_edge_counts_may_be_anything_where_distances_are_float32(
     engine, forms = graph_engine.GraphEngine(problem), set()
     for _ in engine.levels(0):
         forms |= set(engine.rows.form[engine.rows.leader == np.arange(len(engine.rows.leader))].tolist())
-    assert forms == {brief.BRIEF, brief.EVEN, brief.WIDE}
+    assert forms == ({brief.BRIEF, brief.EVEN} if name == "of three" else {brief.BRIEF, brief.EVEN, brief.WIDE})
     for missing in ("far", "ignore", 9.0 * n):
         tree = run(n, (p, q, distance), "weighted", missing=missing, alpha=alpha)
         assert same(tree, run(n, (p, q, whole), "weighted", missing=missing, alpha=alpha))
@@ -323,14 +330,16 @@ def test_only_neighbours_are_joined_by_the_distance_of_vectors(name: str, criter
 
 
 @both_sizes
-def test_one_link_at_a_time_is_the_tree_of_scikit_learn(size: str) -> None:
+@pytest.mark.parametrize("criterion", ["ward", "average", "complete", "single"])
+def test_one_link_at_a_time_is_the_tree_of_scikit_learn(criterion: str, size: str) -> None:
     cluster = pytest.importorskip("sklearn.cluster")
     neighbors = pytest.importorskip("sklearn.neighbors")
     X = np.random.default_rng(0).normal(size=(200, 3))
     graph = neighbors.kneighbors_graph(X, 7, include_self=False)
-    tree = reliac.cluster(X, "ward", connectivity=graph, alpha=0.0)
+    tree = reliac.cluster(X, criterion, connectivity=graph, alpha=0.0)
     matrix = tree.linkage_matrix("level")
-    children, *_, distance = cluster.ward_tree(X, connectivity=graph + graph.T, return_distance=True)
+    theirs = cluster.ward_tree if criterion == "ward" else partial(cluster.linkage_tree, linkage=criterion)
+    children, *_, distance = theirs(X, connectivity=graph + graph.T, return_distance=True)
     sets: list[list[frozenset[int]]] = []
     for merges in (matrix[:, :2].astype(int), children):
         members = [frozenset([i]) for i in range(200)]
@@ -376,7 +385,58 @@ def test_what_connectivity_cannot_do_is_said() -> None:
         reliac.cluster(X, connectivity=np.eye(4) + np.eye(4, k=1) * [0, 1, 0, 1], n_clusters=1)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@lru_cache(maxsize=100)
+def of_parts(name: str, alpha: float, weighed: bool) -> list[Made]:
+    """Return what the definition makes of an average along edges."""
+    n, edges = GRAPHS[name]
+    return by_sizes(n, edges, alpha, np.arange(n) % 3 + 1 if weighed else np.ones(n))
+
+
+def along(name: str, criterion: str = "average", **options: Any) -> reliac.ClusterTree:
+    """Return the tree of given distances along the edges of a graph."""
+    n, (p, q, distance) = GRAPHS[name]
+    matrix = np.zeros((n, n))
+    matrix[p, q] = matrix[q, p] = distance
+    connectivity = coo_array((np.ones(len(p)), (p, q)), shape=(n, n))
+    return reliac.cluster(matrix, criterion, metric="precomputed", connectivity=connectivity, **options)
+
+
+@both_sizes
+@pytest.mark.parametrize("name", ["few", "thin", "tied", "distinct", "star", "chain", "grid", "split"])
+def test_along_edges_an_average_is_the_mean_over_neighbouring_parts_by_their_sizes(name: str, size: str) -> None:
+    n, _ = GRAPHS[name]
+    for alpha in (0.0, 0.07, 0.5, 1.0):
+        for weighed in (False, True):
+            options = {"alpha": alpha, "weights": np.arange(n) % 3 + 1} if weighed else {"alpha": alpha}
+            tree = along(name, **options)
+            check_made(tree, of_parts(name, alpha, weighed))
+            few = max(n // 2, tree.n_components)
+            assert np.array_equal(along(name, n_clusters=few, **options).labels(), tree.labels(few, by="level"))
+            assert np.array_equal(along(name, max_level=2, **options).develop().links, tree.links), (alpha, weighed)
+            near = along(name, max_distance=2.5, **options).links["distance"]
+            assert (near <= 2.5).all()
+            assert len(near) >= (tree.links["distance"] <= 2.5).sum()
+
+
+def test_along_all_pairs_an_average_is_that_of_the_matrix_and_whole_numbers_are_exact() -> None:
+    """Also with a tie tolerance, weights and stops; with one listed pair a part there is nothing to weigh: a tree."""
+    n = 40
+    matrix = np.random.default_rng(3).integers(1, 9, size=(n, n)).astype(float)
+    matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
+    every = np.ones((n, n))
+    for alpha in ALPHAS:
+        for more in ({}, {"tie_tolerance": 0.3}, {"weights": np.arange(n) % 3 + 1}, {"n_clusters": 7}):
+            options: dict[str, Any] = {"metric": "precomputed", "alpha": alpha, **more}
+            expected = reliac.cluster(matrix, "average", engine="literal", **options)
+            for kind in (np.float32, np.float64):
+                bound = reliac.cluster(matrix.astype(kind), "average", connectivity=every, **options)
+                assert np.array_equal(bound.links, expected.links), (alpha, more)
+        for name in ("star", "chain"):
+            tree = run(*GRAPHS[name], "average", missing="ignore", alpha=alpha)
+            assert np.array_equal(along(name, alpha=alpha).links, tree.links)
+
+
+@pytest.mark.parametrize("criterion", [name for name in CRITERIA if name != "average"])
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "seuclidean", "precomputed", "function"])
 def test_edges_with_the_distances_of_their_objects_give_the_tree_of_that_graph(criterion: str, metric: str) -> None:
     n, (p, q, _) = GRAPHS["tied"]
@@ -498,3 +558,20 @@ def test_many_tied_links_before_many_others_have_room():
         expected = np.r_[np.repeat(np.arange(blocks), 2 * side), blocks + np.repeat(np.arange(pairs), 2)]
         assert np.array_equal(tree.labels(level=1), expected)
         assert np.array_equal(np.sort(tree.links["distance"])[-pairs:], np.sort(distance)[-pairs:])
+
+
+@pytest.mark.parametrize("missing", ["far", "ignore"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_where_most_clusters_tie_links_that_join_nothing_are_left_out_and_the_tree_is_the_same(
+    criterion: str, missing: str
+) -> None:
+    """Below alpha = 1 all links are written down; so near to 1 that a share of them is all of them."""
+    n = 4 * levels.MANY
+    edges = random_edges(n, 4 * n, 4, 8)
+    options = {"missing": missing, "n_clusters": 5 * n // 8}
+    tree, whole = run(n, edges, criterion, **options), run(n, edges, criterion, missing=missing)
+    assert same(tree, run(n, edges, criterion, alpha=1 - 1e-9, **options))
+    assert same(whole, run(n, edges, criterion, alpha=1 - 1e-9, missing=missing))
+    assert tree.n_clusters == options["n_clusters"]
+    first = whole.links[whole.links["level"] == 1]
+    assert len(first) > levels.MANY

@@ -2,7 +2,8 @@
 
 Where the distance of two clusters follows from their vectors alone (means and spreads), every pair of their objects
 counts: :class:`~reliac.input.graph.Connected`. Elsewhere the pairs that are edges count, as in scikit-learn: every edge
-gets the distance of its two objects, and from there on it is a graph whose missing pairs are ignored.
+gets the distance of its two objects, and from there on it is a graph whose missing pairs are ignored. For an average a
+missing pair is taken to be as far as the listed ones of the same two parts: a part counts by its size.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .overflow import check_sums
 class AlongEdges(Graph):
     """Objects that were compared along the edges of a graph only; its distances are those that engines compare."""
 
+    by_sizes: ClassVar[bool] = True
     labelled: ClassVar[bool] = False  # the user knows rows
 
     @property
@@ -186,4 +188,4 @@ def _meaning_along_edges(row: Criterion) -> str:
     if row.geometric:
         return f"{formula}, of all vectors of the two"
     names = " and ".join(f"`{metric}`" for metric in of_vectors)
-    return f'{names}: {formula}, all pairs; other metrics: as `missing="ignore"`'
+    return f"{names}: {formula}, all pairs; other metrics: the mean over parts with an edge, each by its size"

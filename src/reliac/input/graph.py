@@ -139,6 +139,9 @@ class Graph(Objects):
     pairs: NDArray[np.int64] | None = field(default=None, kw_only=True)
     _again: Callable[[], EdgeRows] | None = field(default=None, init=False, repr=False)
 
+    #: Whether an average is the mean over the parts of two clusters that have an edge, each pair of parts by the number
+    #: of object pairs that it stands for, and not the mean over edges.
+    by_sizes: ClassVar[bool] = False
     may_end_in_forest: ClassVar[bool] = True
     called: ClassVar[str] = "a graph"
     labelled: ClassVar[bool] = True

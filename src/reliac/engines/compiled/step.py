@@ -146,24 +146,24 @@ def groups_of(links, object_of, leader):
     Groups are sorted by the smallest slot that one of their clusters has.
     """
     joining_links(links, leader)
-    ends = 2 * len(links.p)
-    end, head, first = np.empty(ends, np.int32), np.empty(ends, np.int32), np.empty(ends, np.int32)
+    end, place, ends = np.empty(min(2 * len(links.p), len(object_of)), np.int32), np.empty(len(object_of), np.int32), 0
     for k in range(len(links.p)):
-        end[2 * k], end[2 * k + 1] = links.p[k], links.q[k]
-        first[2 * k], first[2 * k + 1] = object_of[links.p[k]], object_of[links.q[k]]
-        head[2 * k] = head[2 * k + 1] = top(leader, links.p[k])
+        for c in (links.p[k], links.q[k]):
+            known = 0 <= place[c] < ends and end[place[c]] == c  # true only if it was written here
+            if not known:
+                end[ends], place[c], ends = c, ends, ends + 1
+    head, first = np.empty(ends, np.int32), np.empty(ends, np.int32)
+    for k in range(ends):
+        head[k], first[k] = top(leader, end[k]), object_of[end[k]]
     order = order_of_numbers(head, first)
-    parts, bounds, count, groups = np.empty(ends, np.int64), np.empty(len(links.p) + 1, np.int64), 0, 0
-    for k in range(len(order)):
-        new_group = k == 0 or head[order[k]] != head[order[k - 1]]
-        if new_group:
-            bounds[groups] = count
+    parts, bounds, groups = np.empty(ends, np.int64), np.empty(len(links.p) + 1, np.int64), 0
+    for k in range(ends):
+        parts[k] = end[order[k]]
+        if k == 0 or head[order[k]] != head[order[k - 1]]:
+            bounds[groups] = k
             groups += 1
-        if new_group or end[order[k]] != end[order[k - 1]]:
-            parts[count] = end[order[k]]
-            count += 1
-    bounds[groups] = count
-    return parts[:count], bounds[: groups + 1]
+    bounds[groups] = ends
+    return parts, bounds[: groups + 1]
 
 
 @inside

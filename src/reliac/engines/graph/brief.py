@@ -9,10 +9,10 @@ A row has one of three forms.
   the first joins: nothing has to be told apart, and they are read and written more quickly.
 * ``WIDE``: entries are written as those of float64 distances are, into memory that is touched only then.
 
-Wide rows there are only where parts count alike. Joins halve what an edge counts, again and again, and ``halved`` says
-how often, in a byte beside each place of one edge. Where it counts something else (after groups of three, or more
-halvings than a byte counts) its entry needs two places, and for these there may be no room. A row that finds room later
-is not wide any more.
+Wide rows there are only where parts count alike. Joins halve what an edge counts, again and again, or make it three
+times as much, and ``share`` says what it counts, in a byte beside each place of one edge: see :func:`share_of`. What no
+byte can tell takes an entry of two places, and for these there may be no room. A row that finds room later is not wide
+any more.
 
 ``places`` and ``stored`` are the same memory, seen as two whole numbers of four bytes a place and as one of eight.
 """
@@ -29,11 +29,11 @@ from .entries import SUM, count_of, put_count
 #: How a row is written.
 BRIEF, EVEN, WIDE = range(3)
 
-#: A byte counts so many halvings.
-MOST_HALVINGS = 255
-
 #: Of a float64, how many bits come after the exponent, and the exponent of 1.
 FRACTION, ONE = 52, 1023
+
+#: The smallest share of an edge that a byte tells is 1/2 to this power.
+MOST_HALVINGS = 61
 
 
 @bare_inlined
@@ -43,23 +43,30 @@ def is_short(rows, c):
 
 
 @bare_inlined
-def half_to_the(k):
-    """Return 1/2 to the power of k."""
-    return np.int64((ONE - np.int64(k)) << FRACTION).view(np.float64)
+def share_of(code):
+    """Return what an edge counts by its byte: 1, 5/4, 6/4 or 7/4 by the last two bits, halved as the other six say.
+
+    0 stands for 1. The largest two numbers of six bits are -2 and -1: doubled, not halved.
+    """
+    halved, quarters = np.int64(code) >> 2, np.int64(code) & 3
+    halved -= 64 if halved > MOST_HALVINGS else 0
+    return np.int64(((ONE - halved) << FRACTION) | (quarters << (FRACTION - 2))).view(np.float64)
 
 
 @bare_inlined
-def halvings(stored, count):
-    """Return how often the share of a single edge was halved; -1 if ``count`` and ``stored`` are not of such an edge.
+def code_of(stored, count, scaled):
+    """Return the byte for what a single edge counts; -1 if ``count`` and ``stored`` are not of such an edge, or if no
+    byte tells it.
 
     Several edges may look like one. Then their entry may be written like that of one: nothing is lost.
     """
+    if not scaled:
+        return np.int64(0) if count == 1.0 else np.int64(-1)
     bits = np.float64(count).view(np.int64)
-    k = ONE - (bits >> FRACTION)
-    distance = stored * half_to_the(-k)
-    is_power = (bits & ((1 << FRACTION) - 1)) == 0
-    single = is_power & (k >= 0) & (k <= MOST_HALVINGS) & (np.float64(np.float32(distance)) == distance)
-    return k if single else np.int64(-1)
+    halved, quarters, rest = ONE - (bits >> FRACTION), (bits >> (FRACTION - 2)) & 3, bits & ((1 << (FRACTION - 2)) - 1)
+    told = (rest == 0) & (halved >= -2) & (halved <= MOST_HALVINGS)
+    single = told and np.float64(np.float32(stored / count)) * count == stored
+    return ((halved & 63) << 2) | quarters if single else np.int64(-1)
 
 
 @bare_inlined
@@ -101,7 +108,7 @@ def add_brief(rows, room, p, length, c, base):
         while k < end:
             other, short = np.int64(rows.places[2 * k]), rows.places[2 * k + 1]
             if other >= 0:
-                count = half_to_the(rows.halved[k]) if rows.scaled else 1.0
+                count = share_of(rows.share[k]) if rows.scaled else 1.0
                 value = np.float64(np.int32(short).view(np.float32)) * count
             else:
                 other, count = -1 - other, count_of(short, rows.long_count, k)
@@ -131,25 +138,25 @@ def add_even(rows, room, p, length, c, base):
 
 
 @bare_inlined
-def places_for(room, length):
+def places_for(room, length, scaled):
     """Return how many places the row in ``room`` takes if it is brief."""
     places = length
     for e in range(length):
-        places += halvings(room.stored[e], room.count[e]) < 0
+        places += code_of(room.stored[e], room.count[e], scaled) < 0
     return places
 
 
 @bare_inlined
-def put_brief(to, k, room, e, once):
-    """Write an entry of ``room`` into place k: one edge, ``once`` halved so often, or the first half of an entry."""
-    if once < 0:
+def put_brief(to, k, room, e, code):
+    """Write an entry of ``room`` into place k: one edge with its byte, or the first half of an entry."""
+    if code < 0:
         to.places[2 * k] = -1 - room.other[e]
         put_count(to.places, 2 * k + 1, to.long_count, k, room.count[e])
     else:
-        distance = np.float32(room.stored[e] * half_to_the(-once))
+        distance = np.float32(room.stored[e] / room.count[e])
         to.places[2 * k], to.places[2 * k + 1] = room.other[e], distance.view(np.int32)
-        if to.scaled:
-            to.halved[k] = once
+        if to.scaled and to.share[k] != code:  # zeros that are only read take no memory
+            to.share[k] = code
 
 
 @bare_inlined
@@ -167,13 +174,13 @@ def write_brief(rows, room, c, length):
     """
     segment, k, last, used = c, rows.start[c], rows.start[c + 1], 0
     for e in range(length):
-        once = halvings(room.stored[e], room.count[e])
+        code = code_of(room.stored[e], room.count[e], rows.scaled)
         segment, k, last = next_place(rows, segment, k, last)
         if segment < 0:
             return False
-        put_brief(rows, k, room, e, once)
+        put_brief(rows, k, room, e, code)
         k, used = k + 1, used + 1
-        if once < 0:
+        if code < 0:
             segment, k, last = next_place(rows, segment, k, last)
             if segment < 0:
                 return False
@@ -230,10 +237,10 @@ def store_short(room, length, to, at, form):
             put_even(to, k, room, e)
             k += 2
             continue
-        once = halvings(room.stored[e], room.count[e])
-        put_brief(to, k, room, e, once)
+        code = code_of(room.stored[e], room.count[e], to.scaled)
+        put_brief(to, k, room, e, code)
         k += 1
-        if once < 0:
+        if code < 0:
             to.stored[k] = room.stored[e]
             k += 1
     return k - at

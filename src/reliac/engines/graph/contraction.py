@@ -35,7 +35,7 @@ def store_row(rows, room, c, slot_of, to, at):
     form = WIDE
     if rows.brief and 2 * length <= rows.used[c]:
         form = EVEN
-    elif rows.brief and places_for(room, length) <= rows.used[c]:
+    elif rows.brief and places_for(room, length, rows.scaled) <= rows.used[c]:
         form = BRIEF
     if form != WIDE:
         return store_short(room, length, to, at, form), form
@@ -50,7 +50,7 @@ def fetch_entry(rows, aside, e, k, form):
     if form != WIDE:
         rows.places[2 * k], rows.places[2 * k + 1] = aside.places[2 * e], aside.places[2 * e + 1]
         if rows.scaled:
-            rows.halved[k] = aside.halved[e]
+            rows.share[k] = aside.share[e]
             if aside.places[2 * e + 1] == IS_LONG:
                 rows.long_count[k] = aside.long_count[e]
         return
@@ -172,7 +172,7 @@ def _write_rows(rows: Rows, room: Room, alive: NDArray[np.intp], slot_of: NDArra
     def as_long(array: NDArray[Any]) -> NDArray[Any]:
         return np.empty(size if len(array) else 0, array.dtype)
 
-    columns = {name: getattr(rows, name) for name in ("other", "stored", "count", "long_count", "pair", "halved")}
+    columns = {name: getattr(rows, name) for name in ("other", "stored", "count", "long_count", "pair", "share")}
     some, nowhere = alive[in_front], np.zeros(len(alive), np.bool_)
     aside = rows._replace(
         **{name: as_long(column) for name, column in columns.items()}, form=np.empty(len(some), np.uint8)
@@ -187,8 +187,12 @@ def _write_rows(rows: Rows, room: Room, alive: NDArray[np.intp], slot_of: NDArra
 
 
 def shrink(array: NDArray[Any], entries: int) -> None:
-    """Give back the memory behind the first entries. The caller vouches that nobody else looks at the array."""
-    array.resize(entries, refcheck=False)
+    """Give back the memory behind the first entries. The caller vouches that nobody else looks at the array.
+
+    Scattered memory stays as it is: hardly any of it has been touched.
+    """
+    if array.flags.owndata:
+        array.resize(entries, refcheck=False)
 
 
 def _move_points(points: Moments, alive: NDArray[np.intp]) -> Moments:

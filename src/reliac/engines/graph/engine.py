@@ -16,7 +16,7 @@ from ...input.graph import Connected, Graph
 from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
-from ...machine import in_threads, n_threads
+from ...machine import in_threads, n_threads, scattered_memory
 from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
 from ..vectors.moments import Moments, make_moments, refusal
@@ -213,13 +213,13 @@ def _make_rows(problem: Problem) -> Rows:
     joined = graph.counts is not None  # before: entries are sums over pairs of objects, and all weights count
     weighed = joined or (reduction == SUM and not row.equal_parts)
     brief = _is_brief(problem)
-    halved = entries if brief and row.equal_parts else 0
+    shares = entries if brief and row.equal_parts else 0
     stored, pairs = np.empty(listed * entries), listed * (reduction == SMALLEST) * entries
     return Rows(
-        other=np.empty(halved if brief else entries, np.int32),  # if brief, not touched before a row is wide
+        other=scattered_memory(shares, np.int32) if brief else np.empty(entries, np.int32),  # if brief, for wide rows
         stored=stored,
-        count=np.empty(halved, np.int32),  # likewise; else for now
-        long_count=np.empty(0 if _counts_are_whole(problem) else len(stored)),  # memory that is not touched, mostly
+        count=scattered_memory(shares, np.int32),  # likewise; else for now
+        long_count=scattered_memory(0 if _counts_are_whole(problem) else len(stored), np.float64),
         pair=np.empty(pairs, np.int64),
         start=start,
         following=np.full(n, -1, np.int32),
@@ -238,10 +238,11 @@ def _make_rows(problem: Problem) -> Rows:
         far=graph.far(row),
         ignore=graph.missing == "ignore",
         scaled=row.equal_parts,
+        by_sizes=_by_sizes(problem),
         listed=listed,
         brief=brief,
         places=stored.view(np.int32),
-        halved=np.zeros(halved, np.uint8),
+        share=np.zeros(shares, np.uint8),
         form=np.zeros(n if brief else 0, np.uint8),
         limits=make_limits(problem.constraints, n),
     )
@@ -288,11 +289,17 @@ def _load(problem: Problem) -> None:
     load(GraphEngine.name, "", run_few)
 
 
+def _by_sizes(problem: Problem) -> bool:
+    """Tell whether an entry stands for all pairs of objects of two clusters, however few are listed."""
+    row = problem.criterion
+    return _graph_of(problem).by_sizes and row.reduction is np.add and not row.equal_parts
+
+
 def _counts_are_whole(problem: Problem) -> bool:
     """Tell whether the edges between two clusters are counted, and not weighed: then four bytes hold every count."""
     graph, row = _graph_of(problem), problem.criterion
     weighed = row.reduction is np.add and isinstance(problem.objects, Graph) and not (problem.weights == 1.0).all()
-    parts = row.equal_parts and row.reduction is np.add
+    parts = (row.equal_parts and row.reduction is np.add) or _by_sizes(problem)
     return graph.counts is None and graph.n_edges <= np.iinfo(np.int32).max and not (weighed or parts)
 
 

@@ -9,7 +9,7 @@ from ..compiled.loading import bare_inlined, compiled, inside
 from ..compiled.sets import top
 from ..compiled.sorting import some_of, with_room
 from ..compiled.spaces import join_space
-from .rows import add_row, ask_ahead, begin_row, keep_first, refresh, search, write_row
+from .rows import add_row, ask_ahead, begin_row, keep_row, refresh, search
 from .steps import N_ALIVE, N_SEARCHED
 
 #: What a join means for a neighbour of the new cluster: nothing; that is as near as its nearest; it must be searched.
@@ -43,7 +43,7 @@ def join_rows(rows, room, group):
         length = add_row(rows, room, c, length, head)
     for c in group[1:]:
         rows.following[rows.last[head]], rows.last[head] = c, rows.last[c]
-    write_row(rows, room, head, keep_first(rows, room, head, length))
+    keep_row(rows, room, head, length)
     return length
 
 
@@ -53,10 +53,10 @@ def what_changes(rows, c, distance, head):
 
     Whoever had a part as its nearest is in the row of the new cluster. If that is as near as the part was it stays the
     nearest: a join comes no closer. Where vectors give the distance it can: then those that it has come closer to are
-    searched too. Where parts count alike all neighbours have other numbers now.
+    searched too. Where parts count alike, or by their sizes, all neighbours have other numbers now.
     """
     nearer = not rows.listed and distance <= rows.best[c]
-    if nearer or (rows.scaled and rows.listed):
+    if nearer or (rows.scaled and rows.listed) or rows.by_sizes:
         return LOST
     if distance == rows.best[c]:
         return EQUAL
@@ -169,7 +169,7 @@ def catch_up(rows, room, steps, parts, bounds):
     for g in range(len(bounds) - 1):
         join_rows(rows, room, parts[bounds[g] : bounds[g + 1]])
         rows.looked[parts[bounds[g]]] = -1  # its row has seen the factors of this level
-    if rows.scaled and rows.listed:
+    if (rows.scaled and rows.listed) or rows.by_sizes:
         for c in range(len(rows.leader)):
             if rows.leader[c] == c and rows.looked[c] != -1:
                 refresh(rows, room, c)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ...algorithm.links import Links
-from ..compiled.loading import compiled, inside
+from ..compiled.loading import bare_inlined, compiled, inside
 from ..compiled.sets import top
-from ..compiled.sorting import some_of, sorted_order, with_room
-from ..compiled.step import choose_links, groups_of
+from ..compiled.sorting import order_of_numbers, some_of, sorted_order, with_room
+from ..compiled.step import choose_links, groups_of, joining_links
 from .contraction import clusters_left
 from .joining import join_groups
 from .one_link import join_one_by_one
 from .rows import begin_row, refresh, search
 from .steps import LEVEL, N_ALIVE, N_SEARCHED, note_link
+
+#: Where more clusters than this, and than this share, have several that are nearest, most of their links join nothing.
+MANY, MANY_OF = 4096, 0.25
 
 # Clusters go by slot. ``rows.object_of`` gives the first object of each; where an order matters objects are compared.
 
@@ -29,45 +32,119 @@ def clusters_to_look_at(rows, steps, alpha):
     return steps.searched[: steps.counters[N_SEARCHED]] if alpha == 1.0 else clusters_left(rows).astype(np.int32)
 
 
+@bare_inlined
+def only_link(rows, steps, c, tie_factor):
+    """Return the cluster that c is linked with, and the distance, if only one is nearest to c; -1 if there is none.
+
+    A link is as near as the nearest of both sides. Where the other side was looked at before, and tells it, there is
+    none.
+    """
+    best, o = rows.best, np.int64(rows.nearest[c])
+    mutual = rows.nearest[o] == c  # then both have added up the same numbers, maybe in another order
+    told_by_o = mutual and o < c and rows.looked[o] == steps.counters[LEVEL] + 1 and not rows.tied[o]
+    if best[c] == np.inf or told_by_o or not (mutual or best[c] <= best[o] * tie_factor):
+        return np.int64(-1), np.inf
+    return o, min(best[c], best[o]) if mutual else best[c]
+
+
 @inside
-def nearest_links(rows, room, steps, some, tie_factor):
+def tied_links(rows, room, steps, c, tie_factor):
+    """Bring those that cluster c is linked with, if several are nearest, to the front of ``room``; return how many.
+
+    As in :func:`only_link`, but a link may be told by both sides.
+    """
+    told, stamp, length = 0, steps.counters[LEVEL] + 1, refresh(rows, room, c)
+    search(rows, room, c, length, tie_factor)
+    bound = rows.best[c] * tie_factor
+    for e in range(length):
+        o, value = np.int64(room.other[e]), room.stored[e]
+        told_by_o = o < c and rows.tied[o] and rows.looked[o] == stamp
+        if value <= bound and value <= rows.best[o] * tie_factor and not told_by_o:
+            room.other[told], room.stored[told] = o, value
+            told += 1
+    return told
+
+
+@bare_inlined
+def links_of(rows, room, steps, c, tie_factor):
+    """Bring those that cluster c is linked with to the front of ``room``, with their distances; return how many."""
+    if rows.tied[c]:
+        return tied_links(rows, room, steps, c, tie_factor)
+    o, value = only_link(rows, steps, c, tie_factor)
+    room.other[0], room.stored[0] = o, value
+    return np.int64(o >= 0)
+
+
+@inside
+def nearest_links(rows, room, steps, some, rules):
     """Return the links of some clusters that are as near as the nearest of both sides; some may come twice.
 
     There is always room for one link of each cluster that is still to be looked at; those with ties make room for more.
+    Where very many tie, and all links are taken, only those that join something are returned.
     """
+    tied = 0
+    for c in some:
+        rows.looked[c] = steps.counters[LEVEL] + 1
+        tied += rows.tied[c]
+    all_taken = rules.alpha == 1.0 and rules.tie_factor == 1.0 and not rules.limits.active
+    if all_taken and tied > MANY and tied > MANY_OF * len(some):
+        return joining_ties(rows, room, steps, some)
     p, q, d, count = np.empty(len(some), np.int32), np.empty(len(some), np.int32), np.empty(len(some)), 0
-    object_of = rows.object_of
-    best, stamp = rows.best, steps.counters[LEVEL] + 1
-    for k in range(len(some)):
-        rows.looked[some[k]] = stamp
     for k in range(len(some)):
         c = np.int64(some[k])
-        if best[c] == np.inf:
-            continue
-        if not rows.tied[c]:
-            o = np.int64(rows.nearest[c])
-            mutual = rows.nearest[o] == c  # then both have added up the same numbers, maybe in another order
-            if mutual and o < c and rows.looked[o] == stamp and not rows.tied[o]:
-                continue  # o has told it
-            if mutual or best[c] <= best[o] * tie_factor:
-                p[count], q[count] = (c, o) if object_of[c] < object_of[o] else (o, c)
-                d[count] = min(best[c], best[o]) if mutual else best[c]
-                count += 1
-            continue
-        length = refresh(rows, room, c)
-        search(rows, room, c, length, tie_factor)
-        bound = best[c] * tie_factor
-        if count + length + len(some) - k > len(p):
-            more = len(p) + length
+        told = links_of(rows, room, steps, c, rules.tie_factor)
+        if count + told + len(some) - k > len(p) + 1:
+            more = len(p) + told + len(p) // 8
             p, q, d = with_room(p, count, more), with_room(q, count, more), with_room(d, count, more)
-        for e in range(length):
-            o, value = np.int64(room.other[e]), room.stored[e]
-            told_by_o = o < c and rows.tied[o] and rows.looked[o] == stamp
-            if value <= bound and value <= best[o] * tie_factor and not told_by_o:
-                p[count], q[count] = (c, o) if object_of[c] < object_of[o] else (o, c)
-                d[count] = value
-                count += 1
+        for e in range(told):
+            o = np.int64(room.other[e])
+            p[count], q[count] = (c, o) if rows.object_of[c] < rows.object_of[o] else (o, c)
+            d[count] = room.stored[e]
+            count += 1
     return Links(p[:count], q[:count], d[:count])
+
+
+@inside
+def joining_ties(rows, room, steps, some):
+    """Return of the links of some clusters those that join something when they are taken in order, first by distance.
+
+    Only links that no other link of their two clusters is shorter than count, so those of a group are all equally long,
+    and the order of objects decides. Links are collected, and when there is no room for more, those that join nothing
+    are dropped: this takes a few numbers for every cluster, and not for every edge.
+    """
+    smallest, clusters, objects = np.full(len(rows.leader), np.inf), len(rows.leader), len(steps.p)
+    for c in some:
+        for e in range(links_of(rows, room, steps, np.int64(c), 1.0)):
+            o, value = np.int64(room.other[e]), room.stored[e]
+            smallest[c], smallest[o] = min(smallest[c], value), min(smallest[o], value)
+    p, q, count = np.empty(clusters + clusters // 2, np.int32), np.empty(clusters + clusters // 2, np.int32), 0
+    leader = np.empty(objects, np.int32)
+    for c in some:
+        for e in range(links_of(rows, room, steps, np.int64(c), 1.0)):
+            o = np.int64(room.other[e])
+            if room.stored[e] <= min(smallest[c], smallest[o]):
+                if count == len(p):
+                    count = drop_useless(p, q, count, leader)
+                i, j = rows.object_of[c], rows.object_of[o]
+                p[count], q[count] = min(i, j), max(i, j)
+                count += 1
+    count = drop_useless(p, q, count, leader)
+    slot_of = leader
+    for c in range(clusters):
+        slot_of[rows.object_of[c]] = c
+    p, q = some_of(slot_of, p[:count]), some_of(slot_of, q[:count])
+    return Links(p, q, some_of(smallest, p))
+
+
+@inside
+def drop_useless(p, q, count, leader):
+    """Keep those of the first pairs of objects that join two sets when they are taken in order; return how many."""
+    order = order_of_numbers(p[:count], q[:count])
+    ordered = Links(some_of(p, order), some_of(q, order), np.empty(0))
+    kept = joining_links(ordered, leader)
+    for k in range(len(kept)):
+        p[k], q[k] = ordered.p[kept[k]], ordered.q[kept[k]]
+    return len(kept)
 
 
 @inside
@@ -132,18 +209,19 @@ def take_level(rows, room, steps, rules, sets):
     if left <= 0 or counters[LEVEL] >= rules.max_level:
         return np.empty(0, np.int64), np.zeros(1, np.int64)
     some = clusters_to_look_at(rows, steps, rules.alpha)
-    nearest = nearest_links(rows, room, steps, some, tie_factor)
+    nearest = nearest_links(rows, room, steps, some, rules)
     if len(nearest.p) == 0:  # before the end all are looked at: rounding may have hidden a link
         some = clusters_left(rows).astype(np.int32)
-        nearest = nearest_links(rows, room, steps, some, tie_factor)
+        nearest = nearest_links(rows, room, steps, some, rules)
     longer = count_far_links(rows, room, some, tie_factor) if rules.alpha < 1.0 and rows.far < np.inf else 0
     links = choose_links(nearest, rows.object_of, rules, sets, left, longer)
     if len(links.p) == 0:
         return np.empty(0, np.int64), np.zeros(1, np.int64)
+    parts, bounds = groups_of(links, rows.object_of, sets)  # before the links are noted: each takes memory
     counters[LEVEL] += 1
     for k in range(len(links.p)):
         note_link(rows, steps, np.int64(links.p[k]), np.int64(links.q[k]), links.distance[k])
-    return groups_of(links, rows.object_of, sets)
+    return parts, bounds
 
 
 @compiled

@@ -28,18 +28,18 @@ from .entries import LARGEST, SMALLEST, SUM, count_of, put_count
 
 #: ``other``, ``stored``, ``count``, ``long_count`` (entries,): for how counts are kept see :func:`count_of`. For the
 #: smallest distance also ``pair``, the two objects as i * n + j with i of this cluster. If ``brief`` an entry takes
-#: less, in ``places`` and, only if ``scaled``, ``halved`` (entries,), and ``form`` (n,) says how a row is written: see
+#: less, in ``places`` and, only if ``scaled``, ``share`` (entries,), and ``form`` (n,) says how a row is written: see
 #: ``brief.py``. Segment i is ``start[i] : start[i + 1]``; ``following[i]`` is the next one of its cluster
 #: (-1: none), ``last[i]`` the last one. ``used`` (n,): places that the entries of a cluster take, which is their number
 #: unless they are brief. ``leader`` (n,): what has become of a cluster. ``factor`` (n,), only if ``scaled``: what the
-#: numbers of a part are multiplied by at this level, else 1.
+#: numbers of a part are multiplied by at this level, else 1. ``by_sizes``: see :func:`count_all_pairs`.
 #: ``far``: M, infinite where distances are only compared. ``listed``: distances follow from listed pairs; else from
 #: ``points``, the moments of clusters of vectors. ``limits``: which clusters may be joined, by their first objects.
 #: Slots and counts are numbers of four bytes: levels wait for memory most.
 Rows = namedtuple(
     "Rows",
     "other stored count long_count pair start following last used leader object_of factor weight best nearest tied "
-    "looked points reduction far ignore scaled listed brief places halved form limits",
+    "looked points reduction far ignore scaled by_sizes listed brief places share form limits",
 )
 
 #: Places are numbered in four bytes.
@@ -152,7 +152,7 @@ def ask_ahead(rows, room, clusters, k):
         c = np.int64(clusters[k + AHEAD])
         first, short = rows.start[c], is_short(rows, c)
         last = first + min(MOST_ASKED, np.int64(rows.used[c]))
-        fetch(rows.halved, first)
+        fetch(rows.share, first)
         for e in range(first, last, 2 * AT_ONCE):
             if not short:
                 fetch(rows.other, e)
@@ -258,11 +258,32 @@ def keep_first(rows, room, c, length):
 
 
 @bare_inlined
+def count_all_pairs(rows, room, c, length):
+    """Let an average along edges stand for all pairs of objects of two clusters: missing ones are as far as the listed.
+
+    So when clusters join next, every part counts by its size.
+    """
+    other, stored, count, weight = room.other, room.stored, room.count, rows.weight
+    for e in range(length):
+        pairs = weight[c] * weight[other[e]]
+        if count[e] != pairs:
+            stored[e], count[e] = stored[e] / count[e] * pairs, pairs
+
+
+@bare_inlined
+def keep_row(rows, room, c, length):
+    """Write the row in ``room``, to which all parts of cluster c were added, back to its segments."""
+    if rows.by_sizes:
+        count_all_pairs(rows, room, c, length)
+    write_row(rows, room, c, keep_first(rows, room, c, length))
+
+
+@bare_inlined
 def refresh(rows, room, c):
     """Bring the row of cluster c up to date, into ``room`` and back; return its length."""
     begin_row(room)
     length = add_row(rows, room, c, np.int64(0), c)
-    write_row(rows, room, c, keep_first(rows, room, c, length))
+    keep_row(rows, room, c, length)
     return length
 
 
