@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from devices import choose_device
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 choose_device()
+
+#: Who is started by a shell in the background ignores Ctrl-C, and so do all processes that it starts. Tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import numbers
 import os
 import platform
@@ -13,9 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from .errors import DoesNotFit, explain, option, too_large
 
@@ -126,22 +122,6 @@ def free_addresses() -> int:
         if limit != resource.RLIM_INFINITY:
             return limit - int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     return 2**63 - 1
-
-
-def scattered_memory(size: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array of zeros of which only a few numbers, here and there, will ever be written.
-
-    Memory comes a page at a time, when it is first written. For large arrays NumPy asks for pages of 2 MiB, of which
-    every second one is soon written somewhere; these are the small ones, of 4 KiB.
-    """
-    whole = max(1, size * np.dtype(dtype).itemsize)
-    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows, where all of it counts from the beginning anyway
-        return np.zeros(size, dtype)
-    pages = mmap.mmap(-1, whole, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        with contextlib.suppress(OSError):  # a system that has no large pages
-            pages.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(pages, dtype, size)
 
 
 #: What to do about a file that does not fit.

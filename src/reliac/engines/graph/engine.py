@@ -16,12 +16,12 @@ from ...input.graph import Connected, Graph
 from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
-from ...machine import in_threads, n_threads, scattered_memory
+from ...machine import in_threads, n_threads
 from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
 from ..vectors.moments import Moments, make_moments, refusal
 from .contraction import clusters_left, contract, fewest_clusters, is_due
-from .entries import LARGEST, SMALLEST, SUM
+from .entries import LARGEST, SMALLEST, SUM, scattered_memory
 from .filling import Listed, fill_share, walk
 from .joining import begin_join, catch_up, end_join, hear, join_share, search_share
 from .levels import advance, take_level

@@ -1,8 +1,15 @@
-"""What is known of an entry: how entries of one cluster are put together, and how they are counted in four bytes."""
+"""What is known of an entry: how entries of one cluster are put together, how they are counted in four bytes, and
+memory for what few of them need.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import mmap
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from ..compiled.loading import bare_inlined
 
@@ -35,3 +42,19 @@ def put_count(counts, i, long_count, k, count):
         counts[i] = np.float32(-count).view(np.int32)
     else:
         counts[i], long_count[k] = IS_LONG, count
+
+
+def scattered_memory(size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array of zeros of which only a few numbers, here and there, will ever be written.
+
+    Memory comes a page at a time, when it is first written. For large arrays NumPy asks for pages of 2 MiB, of which
+    every second one is soon written somewhere; these are the small ones, of 4 KiB.
+    """
+    whole = max(1, size * np.dtype(dtype).itemsize)
+    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows, where all of it counts from the beginning anyway
+        return np.zeros(size, dtype)
+    pages = mmap.mmap(-1, whole, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with contextlib.suppress(OSError):  # a system that has no large pages
+            pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(pages, dtype, size)
