@@ -17,7 +17,9 @@ $(VENV)/.test: $(VENV)/.base
 demo: $(VENV)/.base
 	$(BIN)/reliac demo --out demo-output
 
+# First all is compiled, by two processes: else every worker of pytest would compile what it meets.
 test: $(VENV)/.test
+	$(BIN)/reliac warmup
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # Every process compiles what it needs, and keeps nothing: takes several times as long, so continuous integration does without.

@@ -119,6 +119,7 @@ def test_points_with_small_whole_coordinates_are_not_taken_for_edges(seed):
         np.arange(12).reshape(4, 3),
         [[0, 1, 2], [1, 2, 3], [2, 3, 4]],
         [[0, 1, 5.5], [1, 2, 3.5]],
+        [[3, 2, 3], [3, 1, 2], [2, 1, 2]],
         POINTS,
         (POINTS * 10).round(),
         np.c_[np.arange(9), np.zeros(9), np.ones(9)],

@@ -147,8 +147,8 @@ def _are_edges(data: NDArray[Any]) -> bool:
 
     The ends are counted from 0 or 1 without gaps, no edge leads from an object to itself, none occurs twice, and the
     edges stand as programs write them: the smaller (or the larger) end first, or every edge both ways, or the same
-    number of edges for every object in turn. Where the scores are whole numbers too, all pairs must be there: a few
-    points with small whole coordinates can look like edges by accident.
+    number of edges for every object in turn. Where the scores are whole numbers too, all pairs must be there, and more
+    than three: a few points with small whole coordinates can look like edges by accident.
     """
     ends, scores = data[:, :2], data[:, 2]
     if len(data) < FEWEST_EDGES or ends.dtype.kind == "b" or (ends[:1] != np.floor(ends[:1])).any():
@@ -163,6 +163,7 @@ def _are_edges(data: NDArray[Any]) -> bool:
     both_ways = np.array_equal(np.sort(a * n + b), np.sort(b * n + a))
     if scores.dtype.kind != "f" or (scores == np.floor(scores)).all():
         objects = n - int(ends.min())
-        return len(data) == objects * (objects - 1) // (1 if both_ways else 2) and (one_way or both_ways)
+        all_pairs = len(data) == objects * (objects - 1) // (1 if both_ways else 2)
+        return all_pairs and len(data) > FEWEST_EDGES and (one_way or both_ways)
     in_turn = bool((np.diff(a) >= 0).all() and len(np.unique(np.bincount(a)[int(ends.min()) :])) == 1)
     return one_way or both_ways or in_turn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...input.graph import Connected, Graph
 from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
-from ...machine import in_threads, n_threads
+from ...machine import deal_out, n_threads
 from ..compiled.loading import FEW, load, only_read
 from ..compiled.rules import Rules, make_rules
 from ..vectors.moments import Moments, make_moments, refusal
@@ -56,7 +57,8 @@ class GraphEngine:
         self.rows = _make_rows(problem)
         self.threads = _threads_for(n, n_jobs)
         self.rooms = [_make_room(n) for _ in range(self.threads)]
-        self._fill_rows()
+        with ThreadPoolExecutor(self.threads) as self.pool:
+            self._fill_rows()
         single = self.rows.reduction == SMALLEST
         self.steps = Steps(
             p=np.empty(n, np.int32),
@@ -138,7 +140,12 @@ class GraphEngine:
         self._in_threads(lambda _, first, last: fill_share(edges, rows, first, last), graph.n)
 
     def levels(self, level: int) -> Iterator[Batch]:
-        """Develop all levels: large ones in threads, the others in as few calls of compiled code as patience allows."""
+        """Develop all levels."""
+        with ThreadPoolExecutor(self.threads) as self.pool:  # its threads stay from level to level
+            yield from self._levels(level)
+
+    def _levels(self, level: int) -> Iterator[Batch]:
+        """Do large levels in threads, the others in as few calls of compiled code as patience allows."""
         steps, rules, n = self.steps, make_rules(self.problem, limits=self.rows.limits), self.problem.n_objects
         steps.counters[LEVEL] = level
         self._search(clusters_left(self.rows), rules.tie_factor)
@@ -189,7 +196,12 @@ class GraphEngine:
     def _in_threads(self, work: Callable[[Room, int, int], Any], count: int) -> list[Any]:
         """Do some work on shares of ``count`` things, each thread with a room of its own; results in order."""
         bounds = np.linspace(0, count, len(self.rooms) + 1).astype(np.int64)
-        return in_threads(lambda t: work(self.rooms[t], bounds[t], bounds[t + 1]), range(len(self.rooms)), self.threads)
+        shares = range(len(self.rooms))
+
+        def one(t: int) -> Any:
+            return work(self.rooms[t], bounds[t], bounds[t + 1])
+
+        return [one(0)] if len(shares) == 1 else deal_out(self.pool, one, shares, self.threads)
 
 
 def _graph_of(problem: Problem) -> Graph:

@@ -49,7 +49,7 @@ def only_link(rows, steps, c, tie_factor):
 
 @inside
 def tied_links(rows, room, steps, c, tie_factor):
-    """Bring those that cluster c is linked with, if several are nearest, to the front of ``room``; return how many.
+    """Bring those that cluster c is linked with to the front of ``room``, also if several are nearest; return how many.
 
     As in :func:`only_link`, but a link may be told by both sides.
     """
@@ -59,20 +59,11 @@ def tied_links(rows, room, steps, c, tie_factor):
     for e in range(length):
         o, value = np.int64(room.other[e]), room.stored[e]
         told_by_o = o < c and rows.tied[o] and rows.looked[o] == stamp
-        if value <= bound and value <= rows.best[o] * tie_factor and not told_by_o:
+        near = value < np.inf and value <= bound and value <= rows.best[o] * tie_factor
+        if near and not told_by_o:
             room.other[told], room.stored[told] = o, value
             told += 1
     return told
-
-
-@bare_inlined
-def links_of(rows, room, steps, c, tie_factor):
-    """Bring those that cluster c is linked with to the front of ``room``, with their distances; return how many."""
-    if rows.tied[c]:
-        return tied_links(rows, room, steps, c, tie_factor)
-    o, value = only_link(rows, steps, c, tie_factor)
-    room.other[0], room.stored[0] = o, value
-    return np.int64(o >= 0)
 
 
 @inside
@@ -92,7 +83,11 @@ def nearest_links(rows, room, steps, some, rules):
     p, q, d, count = np.empty(len(some), np.int32), np.empty(len(some), np.int32), np.empty(len(some)), 0
     for k in range(len(some)):
         c = np.int64(some[k])
-        told = links_of(rows, room, steps, c, rules.tie_factor)
+        if rows.tied[c]:
+            told = tied_links(rows, room, steps, c, rules.tie_factor)
+        else:
+            o, value = only_link(rows, steps, c, rules.tie_factor)
+            room.other[0], room.stored[0], told = o, value, np.int64(o >= 0)
         if count + told + len(some) - k > len(p) + 1:
             more = len(p) + told + len(p) // 8
             p, q, d = with_room(p, count, more), with_room(q, count, more), with_room(d, count, more)
@@ -114,13 +109,13 @@ def joining_ties(rows, room, steps, some):
     """
     smallest, clusters, objects = np.full(len(rows.leader), np.inf), len(rows.leader), len(steps.p)
     for c in some:
-        for e in range(links_of(rows, room, steps, np.int64(c), 1.0)):
+        for e in range(tied_links(rows, room, steps, np.int64(c), 1.0)):
             o, value = np.int64(room.other[e]), room.stored[e]
             smallest[c], smallest[o] = min(smallest[c], value), min(smallest[o], value)
     p, q, count = np.empty(clusters + clusters // 2, np.int32), np.empty(clusters + clusters // 2, np.int32), 0
     leader = np.empty(objects, np.int32)
     for c in some:
-        for e in range(links_of(rows, room, steps, np.int64(c), 1.0)):
+        for e in range(tied_links(rows, room, steps, np.int64(c), 1.0)):
             o = np.int64(room.other[e])
             if room.stored[e] <= min(smallest[c], smallest[o]):
                 if count == len(p):
