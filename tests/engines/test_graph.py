@@ -95,18 +95,29 @@ def test_the_tree_is_that_of_the_completed_matrix_bit_for_bit(name: str, criteri
                 assert same(run(n, edges, criterion, **options), completed(name, criterion, **options)), options
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_the_completed_matrix_given_as_a_matrix_and_cut_below_m_has_the_same_tree(criterion: str) -> None:
-    n, edges = GRAPHS["tied"]
-    far = 9.0
+@pytest.mark.parametrize(
+    ("engine", "criterion"),
+    [
+        *((engine, criterion) for engine in ("literal", "graph", "sql") for criterion in CRITERIA),
+        ("spanning", "single"),
+    ],
+)
+@pytest.mark.parametrize("name", ["few", "thin", "tied", "split"])
+def test_the_completed_matrix_given_as_a_matrix_and_cut_below_m_has_the_same_tree(
+    name: str, criterion: str, engine: str
+) -> None:
+    """Of all links of a level a share is taken: those of pairs without an edge are among them, whatever M is."""
+    n, (p, q, distance) = GRAPHS[name]
+    far = 3.0 * distance.max()
     matrix = np.full((n, n), far)
-    matrix[edges[0], edges[1]] = matrix[edges[1], edges[0]] = edges[2]
+    matrix[p, q] = matrix[q, p] = distance
     np.fill_diagonal(matrix, 0.0)
-    expected = reliac.cluster(
-        matrix, criterion, metric="precomputed", max_distance=float(np.nextafter(far, 0)), engine="literal"
-    )
-    tree = run(n, edges, criterion, missing=far)
-    assert np.array_equal(tree.links, expected.links)
+    matrix_options: dict[str, Any] = {"metric": "precomputed", "max_distance": float(np.nextafter(far, 0))}
+    for alpha in ALPHAS if engine != "sql" else (0.28, 1.0):
+        expected = reliac.cluster(matrix, criterion, alpha=alpha, engine="literal", **matrix_options)
+        for missing in (far, "far") if criterion in ("single", "complete") else (far,):
+            tree = run(n, (p, q, distance), criterion, engine, missing=missing, alpha=alpha)
+            assert np.array_equal(tree.links, expected.links), (alpha, missing)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -575,3 +586,43 @@ def test_where_most_clusters_tie_links_that_join_nothing_are_left_out_and_the_tr
     assert tree.n_clusters == options["n_clusters"]
     first = whole.links[whole.links["level"] == 1]
     assert len(first) > levels.MANY
+
+
+#: Objects 0 to 3 join in two levels; two more are equally near to all of them, and each sums up in another order.
+ROUNDED = [(0, 3, 0.01), (0, 1, 0.02), (0, 2, 0.02)]
+ROUNDED += [(i, c, d) for c in (4, 5) for i, d in enumerate((0.1, 0.1, 0.3, 0.1))]
+
+
+@pytest.mark.parametrize("missing", ["ignore", "far"])
+@pytest.mark.parametrize("criterion", ["average", "weighted"])
+def test_sums_that_are_rounded_differently_on_both_sides_end_no_run_early(criterion: str, missing: str) -> None:
+    """Beside one another, with ties on both sides of a link; and many times over, where links are thinned out."""
+    p, q, d = (np.array(column) for column in zip(*ROUNDED, strict=True))
+    shift, two = np.array([0, 0, 0, 0, 8, 9]), np.array([4, 5, 6, 7, 8, 9])
+    both = np.r_[np.where(p < 4, p, shift[p]), two[np.minimum(p, 3)]], np.r_[np.where(q < 4, q, shift[q]), 0 * q]
+    both[1][len(q) :] = np.where(q < 4, two[np.minimum(q, 3)], shift[q])
+    for alpha in (0.999, 1.0):
+        tree = run(10, (*both, np.r_[d, d]), criterion, missing=1.0 if missing == "far" else missing, alpha=alpha)
+        assert len(tree.links) == 9, alpha
+    for copies in (1, levels.MANY + 400):
+        first = 6 * np.arange(copies)[:, None]
+        edges = (p + first).ravel(), (q + first).ravel(), np.tile(d, copies)
+        many = run(6 * copies, edges, criterion, missing=1.0 if missing == "far" else missing)
+        assert len(many.links) == 5 * copies
+
+
+def test_a_graph_that_is_too_large_for_the_literal_engine_is_told_of_another_one(monkeypatch: Any) -> None:
+    monkeypatch.setattr("reliac.engines.choice.free_memory", lambda: 2**24)
+    monkeypatch.setattr("reliac.engines.choice.LITTLE", 0)
+    with pytest.raises(reliac.errors.DoesNotFit, match=r"The literal engine, .*\nNext: use engine='auto': another"):
+        run(9000, ([0], [8999], [1.0]), "average", "literal")
+
+
+def test_runs_along_edges_and_of_listed_pairs_do_not_go_on_from_each_other() -> None:
+    """An average is another one there, so the hashes that checkpoints and trees go by differ."""
+    n, (p, q, distance) = GRAPHS["tied"]
+    graph = make_graph((p, q, distance), objects=range(n), missing="ignore")
+    along_edges = along("tied").problem
+    assert along_edges is not None
+    assert along_edges.objects.data_fingerprint() != graph.data_fingerprint()
+    assert along_edges.objects.exact_fingerprint("") != graph.exact_fingerprint("")

@@ -266,7 +266,7 @@ print(count_compiled() - compiled_before)
 """
 
 SQUARES = """
-for X in (rng.normal(size=(150, 3)) * 9, rng.integers(0, 3, size=(150, 3)), np.repeat(rng.random((30, 2)), 40, axis=0)):
+for X in (rng.normal(size=(150, 3)) * 9, rng.integers(0, 3, size=(150, 3)), np.repeat(rng.random((12, 2)), 40, axis=0)):
     run(X, "ward", "centroid", "median")
     run(X, "average", metric="sqeuclidean", weights=rng.integers(1, 4, len(X)))
     run(X + 1, "average", metric="cosine", tie_tolerance=0.01)

@@ -200,3 +200,15 @@ def test_json_that_declares_billions_of_objects_is_refused_before_anything_of_th
     for n in (10**9, 10**12, 10**18):
         with pytest.raises(ValueError, match=r"not a usable tree file: .*Allowed: .*Next: "):
             reliac.ClusterTree.from_json(json.dumps(body | {"n_objects": n}))
+
+
+def test_what_is_packed_by_bzip2_is_not_unpacked():
+    """It would be unpacked as a whole before its header is seen."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr(
+            "X.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (30000000,)}", bytes(3 * 10**7))
+        )
+    for use in (Archive.declared, Archive.read):
+        with pytest.raises(Unusable, match=r"packed by bzip2.*pack it by deflate"):
+            use(Archive(buffer.getvalue()), "X")

@@ -113,6 +113,18 @@ def test_points_with_small_whole_coordinates_are_not_taken_for_edges(seed):
     refuse_edges(points)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_sparse_matrix_that_is_symmetric_up_to_rounding_is_explained(kind):
+    near = np.random.default_rng(0).random((30, 30)).astype(kind)
+    near = np.where(near < 0.2, near, 0)
+    near = np.triu(near, 1) + np.triu(near, 1).T * (1 + kind(2) * np.finfo(kind).eps)
+    with pytest.raises(ValueError, match="looks like the edges of a graph"):
+        reliac.cluster(sparse.csr_array(near), "average")
+    near[3, 4] = near[4, 3] = 0.1
+    near[3, 4] = 0.2
+    assert reliac.cluster(sparse.csr_array(near), "average").n_objects == 30
+
+
 @pytest.mark.parametrize(
     "points",
     [

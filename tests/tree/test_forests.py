@@ -95,7 +95,8 @@ def test_a_root_joins_what_is_left_at_the_far_distance(criterion: str, alpha: fl
     joined = forest(criterion, alpha=alpha, join_components=True)
     assert joined.n_components == 1
     assert np.array_equal(joined.links[: len(tree.links)], tree.links)
-    assert set(joined.links["distance"][len(tree.links) :]) == {1.0 if criterion in ("average", "weighted") else 0.5}
+    root = 0.5 if criterion == "complete" else 1.0  # M if a number was given, else the largest edge
+    assert set(joined.links["distance"][len(tree.links) :]) == {root}
     assert joined.n_levels == tree.n_levels + (3 if alpha == 0.0 else 1)
     assert np.array_equal(joined.labels(4, by="level"), tree.labels())
     assert joined.linkage_matrix().shape == (9, 4)

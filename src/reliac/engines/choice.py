@@ -169,7 +169,7 @@ def _does_not_fit(problem: Problem, memory: float, details: list[str], asked: ty
 def _fits(problem: Problem, free: int) -> bool:
     """Tell whether some engine can do a problem in so much memory."""
     engines = map(get_engine, ENGINES)
-    return any(one.refuses(problem) is None and one.memory(problem) <= free for one in engines)
+    return any(_refusal(problem, one) is None and one.memory(problem) <= free for one in engines)
 
 
 def _other_problems(problem: Problem) -> Iterator[tuple[str, Problem]]:

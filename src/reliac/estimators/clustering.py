@@ -105,7 +105,7 @@ class Agglomeration(BaseEstimator):  # type: ignore[misc]
         given = f"n_clusters={self.n_clusters!r} and distance_threshold={self.distance_threshold!r}"
         if self.max_level is not None:
             given += f" and max_level={self.max_level!r}"
-        if [self.n_clusters, self.distance_threshold, self.max_level].count(None) != 2:
+        if sum(rule is not None for rule in (self.n_clusters, self.distance_threshold, self.max_level)) != 1:
             allowed = (
                 "Exactly one of n_clusters and distance_threshold has to be set, and the other needs to be None; or "
                 "max_level alone"

@@ -169,6 +169,8 @@ class Archive:
 
     def _opened(self, name: str, use: Any) -> Any:
         info = self._members[name]
+        if info.compress_type == zipfile.ZIP_BZIP2:  # unpacked as a whole, whatever is asked for
+            raise Unusable(f"its part {name} is packed by bzip2, which tells its size too late: pack it by deflate")
         try:
             with self._archive.open(info) as stream:
                 return use(stream, info.file_size)

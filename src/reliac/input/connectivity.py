@@ -1,15 +1,15 @@
 """Connectivity: a graph that says who may be joined, while vectors or given distances say how far apart objects are.
 
 Where the distance of two clusters follows from their vectors alone (means and spreads), every pair of their objects
-counts: :class:`~reliac.input.graph.Connected`. Elsewhere the pairs that are edges count, as in scikit-learn: every edge
+counts: :class:`Connected`. Elsewhere the pairs that are edges count, as in scikit-learn: every edge
 gets the distance of its two objects, and from there on it is a graph whose missing pairs are ignored. For an average a
 missing pair is taken to be as far as the listed ones of the same two parts: a part counts by its size.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,79 @@ from numpy.typing import NDArray
 from ..algorithm.criteria import CRITERIA, Criterion, MeanForm
 from ..errors import explain, option
 from .condensed import place_of
-from .graph import ON_GRAPHS, Connected, Graph, in_rows, join_by_rows
+from .fingerprints import exact_fingerprint
+from .graph import EDGES_HASHED, ON_GRAPHS, Graph, check_components, in_rows, join_by_rows
 from .metrics import METRICS, MetricLike, compared_metric, distances_along, squares_of
 from .numbers import is_sparse
 from .objects import Distances, Objects, Vectors
 from .overflow import check_sums
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Connected(Vectors):
+    """Vectors that give the distance, and a graph that says who may be joined: only neighbours.
+
+    A join can come closer to a third cluster than its parts were. What no path of edges joins stays apart.
+    """
+
+    starts: NDArray[np.int64]  # (n + 1,): where the later neighbours of each object begin
+    ends: NDArray[np.int32]  # (m,): the neighbours
+
+    may_end_in_forest: ClassVar[bool] = True
+    called: ClassVar[str] = "vectors with connectivity"
+
+    @property
+    def engines(self) -> tuple[str, ...] | None:
+        """The one for graphs."""
+        return ("graph",)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Say that there was a graph."""
+        return {"connectivity": "given"}
+
+    @property
+    def graph(self) -> Graph:
+        """The neighbours as a graph whose distances mean nothing."""
+        return Graph(self.starts, self.ends, np.zeros(len(self.ends), np.float32), missing="ignore")
+
+    @property
+    def n_components(self) -> int:
+        """The number of connected components."""
+        return self.graph.n_components
+
+    def check_count(self, n_clusters: int) -> None:
+        """Refuse fewer clusters than connected components."""
+        check_components(n_clusters, self.graph.n_components, self.n, join_by_rows())
+
+    def subset(self, objects: NDArray[np.intp]) -> Self:
+        """Return some of the rows, with the edges between them."""
+        part = self.graph.subset(objects)
+        return replace(super().subset(objects), starts=part.starts, ends=part.ends)
+
+    def made_up(self, count: int) -> Self:
+        """Return points in a plane, in a chain."""
+        chain = self.graph.made_up(count)
+        return replace(super().made_up(count), starts=chain.starts, ends=chain.ends)
+
+    def data_fingerprint(self) -> str:
+        """Return a hash of the vectors and of the edges."""
+        return exact_fingerprint(super().data_fingerprint(), self.starts[:: max(1, self.n // EDGES_HASHED)], self.ends)
+
+    def exact_fingerprint(self, options: object, *more: NDArray[Any]) -> str:
+        """Return a hash of options, of further arrays, of the vectors and the edges."""
+        return super().exact_fingerprint(options, *more, self.starts, self.ends)
+
+    def equal_at_zero(self, metric: MetricLike) -> bool:
+        """Tell that equal rows need not be neighbours."""
+        return False
+
+    def are_points(self, metric: MetricLike) -> bool:
+        """Tell that not all pairs may be joined."""
+        return False
 
 
 @dataclass(frozen=True, eq=False)

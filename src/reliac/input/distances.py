@@ -41,7 +41,7 @@ def check_given(data: NDArray[Any], n_jobs: int | None = None) -> tuple[NDArray[
     low, high, even = _look_through(data, threads) if data.ndim == 2 else (*extremes(data, threads), True)
     if not math.isfinite(high - low):
         check_finite(data, next_step=MEASURE)
-    slack = _rounding(data.dtype) * max(high, -low)
+    slack = rounding_of(data.dtype) * max(high, -low)
     if low < -slack:
         place = tuple(int(index) for index in np.unravel_index(int(data.argmin()), data.shape))
         raise ValueError(
@@ -80,7 +80,7 @@ def _check_form(data: NDArray[Any]) -> None:
         )
 
 
-def _rounding(dtype: np.dtype[Any]) -> float:
+def rounding_of(dtype: np.dtype[Any]) -> float:
     """Return the share of the largest distance that is rounding: float32 rounds more."""
     return max(ROUNDING, 16.0 * float(np.finfo(dtype).eps))
 

@@ -24,7 +24,7 @@ from ..errors import explain, option, other_values
 from .fingerprints import exact_fingerprint
 from .metrics import MetricLike
 from .numbers import Names
-from .objects import Objects, Vectors
+from .objects import Objects
 from .overflow import check_sums
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ MISSING = ("far", "ignore")
 
 #: What a user of an estimator with ``connectivity`` can do about a graph of several parts.
 ADD_EDGES = "add edges that join the components: connectivity is never completed"
+
+#: Stands for M where distances are only compared, and no number is needed. A tie three times as long is no overflow.
+BEYOND = float(np.finfo(np.float64).max) / 4
 
 #: Edges that are looked at in one go: what that takes beside them is little.
 EDGES_AT_ONCE = 2**20
@@ -54,70 +57,6 @@ EdgeRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
 
 #: The criteria whose distances follow from those of listed pairs alone.
 ON_GRAPHS = tuple(name for name, row in CRITERIA.items() if not row.geometric)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Connected(Vectors):
-    """Vectors that give the distance, and a graph that says who may be joined: only neighbours.
-
-    A join can come closer to a third cluster than its parts were. What no path of edges joins stays apart.
-    """
-
-    starts: NDArray[np.int64]  # (n + 1,): where the later neighbours of each object begin
-    ends: NDArray[np.int32]  # (m,): the neighbours
-
-    may_end_in_forest: ClassVar[bool] = True
-    called: ClassVar[str] = "vectors with connectivity"
-
-    @property
-    def engines(self) -> tuple[str, ...] | None:
-        """The one for graphs."""
-        return ("graph",)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Say that there was a graph."""
-        return {"connectivity": "given"}
-
-    @property
-    def graph(self) -> Graph:
-        """The neighbours as a graph whose distances mean nothing."""
-        return Graph(self.starts, self.ends, np.zeros(len(self.ends), np.float32), missing="ignore")
-
-    @property
-    def n_components(self) -> int:
-        """The number of connected components."""
-        return self.graph.n_components
-
-    def check_count(self, n_clusters: int) -> None:
-        """Refuse fewer clusters than connected components."""
-        check_components(n_clusters, self.graph.n_components, self.n, join_by_rows())
-
-    def subset(self, objects: NDArray[np.intp]) -> Self:
-        """Return some of the rows, with the edges between them."""
-        part = self.graph.subset(objects)
-        return replace(super().subset(objects), starts=part.starts, ends=part.ends)
-
-    def made_up(self, count: int) -> Self:
-        """Return points in a plane, in a chain."""
-        chain = self.graph.made_up(count)
-        return replace(super().made_up(count), starts=chain.starts, ends=chain.ends)
-
-    def data_fingerprint(self) -> str:
-        """Return a hash of the vectors and of the edges."""
-        return exact_fingerprint(super().data_fingerprint(), self.starts[:: max(1, self.n // EDGES_HASHED)], self.ends)
-
-    def exact_fingerprint(self, options: object, *more: NDArray[Any]) -> str:
-        """Return a hash of options, of further arrays, of the vectors and the edges."""
-        return super().exact_fingerprint(options, *more, self.starts, self.ends)
-
-    def equal_at_zero(self, metric: MetricLike) -> bool:
-        """Tell that equal rows need not be neighbours."""
-        return False
-
-    def are_points(self, metric: MetricLike) -> bool:
-        """Tell that not all pairs may be joined."""
-        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,9 +144,14 @@ class Graph(Objects):
         """Return the largest distance below M: links as long as M say nothing."""
         far = self.far(criterion)
         if math.isinf(far):
-            return far
+            return BEYOND / 2 if self.counts_far else far
         below = float(np.nextafter(far, -math.inf))  # also of 0, the distance of a graph without edges
         return below if self.n > ADDED_UP else min(below, far * (1.0 - ROUNDING))
+
+    @property
+    def counts_far(self) -> bool:
+        """Tell whether pairs without an edge are links, which may be among those of which a share is taken."""
+        return self.missing != "ignore"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -225,9 +169,8 @@ class Graph(Objects):
         return int(self.components().max(initial=-1)) + 1
 
     def root_distance(self, criterion: Criterion) -> float:
-        """Return the distance at which what is left may be joined: M, or the largest edge."""
-        far = self.far(criterion)
-        return self.largest if math.isinf(far) else far
+        """Return the distance at which what is left may be joined: M, or the largest edge where no number was given."""
+        return self.largest if isinstance(self.missing, str) else float(self.missing)
 
     def check_count(self, n_clusters: int) -> None:
         """Refuse fewer clusters than connected components."""
@@ -281,13 +224,18 @@ class Graph(Objects):
     def data_fingerprint(self) -> str:
         """Return a hash of what missing pairs mean and of evenly spaced edges; cheap beside any run."""
         some = slice(None, None, max(1, len(self.ends) // EDGES_HASHED))
-        size = (str(self.missing), self.n, len(self.ends))
+        size = (self._meaning, self.n, len(self.ends))
         return exact_fingerprint(size, self.ends[some], self.distances[some].astype(np.float64) + 0.0)
 
     def exact_fingerprint(self, options: object, *more: NDArray[Any]) -> str:
         """Return a hash of options, of further arrays, and of every byte of the edges."""
         edges = (self.starts, self.ends, self.distances.astype(np.float64) + 0.0)
-        return exact_fingerprint((options, str(self.missing)), *more, *edges)
+        return exact_fingerprint((options, self._meaning), *more, *edges)
+
+    @property
+    def _meaning(self) -> str:
+        """Tell what missing pairs mean, for fingerprints."""
+        return f"{self.missing}, by sizes" if self.by_sizes else str(self.missing)
 
     def base_distances(self, criterion: Criterion, metric: MetricLike) -> NDArray[Any]:
         """Return the completed matrix: missing pairs are at M."""
@@ -299,7 +247,8 @@ class Graph(Objects):
                     f"use {option('engine', 'graph')}",
                 )
             )
-        square = np.full((self.n, self.n), self.far(criterion))
+        far = self.far(criterion)
+        square = np.full((self.n, self.n), BEYOND if math.isinf(far) else far)
         p, q, distance = self.edges()
         square[p, q] = square[q, p] = distance
         np.fill_diagonal(square, 0.0)

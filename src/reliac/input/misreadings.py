@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Message, explain, in_python, option
+from .distances import rounding_of
 from .numbers import is_frame, is_sparse
 
 #: Titles of two columns that name the ends of an edge, in small letters; the second kind only beside a score.
@@ -59,13 +60,15 @@ def refuse_adjacency(data: Any) -> None:
 
 
 def looks_like_adjacency(data: Any) -> bool:
-    """Tell whether a sparse matrix is square, symmetric and has nothing on its diagonal."""
+    """Tell whether a sparse matrix is square, symmetric up to rounding, and has nothing on its diagonal."""
     rows, columns = data.shape
     if rows != columns or rows <= 2 or not data.nnz or data.diagonal().any():
         return False
     entries = data.tocsr(copy=True)
     entries.eliminate_zeros()
-    return bool(entries.nnz) and not (entries != entries.T).nnz
+    rounding = rounding_of(entries.dtype) if entries.dtype.kind == "f" else 0.0
+    apart, listed = abs(entries - entries.T), entries.astype(bool)
+    return bool(entries.nnz) and not (listed != listed.T).nnz and apart.max() <= rounding * abs(entries).max()
 
 
 def refuse_for_linkage(y: Any, metric: object) -> None:

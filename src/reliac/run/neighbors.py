@@ -10,7 +10,8 @@ from ..calls import explain_calls
 from ..engines.choice import choose
 from ..engines.neighbors.nearest import ENGINES, find_nearest
 from ..errors import explain, option, unknown_name
-from ..input.graph import ON_GRAPHS, Connected, Graph
+from ..input.connectivity import Connected
+from ..input.graph import ON_GRAPHS, Graph
 from ..input.metrics import MetricLike, canonical_metric
 from ..input.neighbors import ORIGIN, NeighborGraph, Neighbors, check_found, graph_of
 from ..input.objects import Objects, make_objects

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ..errors import explain, option
+from ..input.graph import Graph
 from ..input.problem import Problem
 from ..tree.clustertree import ClusterTree
 from ..tree.cuts import how_to_join
@@ -18,11 +19,7 @@ def check_reached(tree: ClusterTree | TreeTable, n_clusters: int | None) -> None
     count = tree.n_clusters
     if tree.problem is not None and tree.problem.constraints:
         given, step = f"the constraints leave {count} clusters", "ask for more, or drop constraints"
-    elif (
-        isinstance(tree, ClusterTree)
-        and tree.problem
-        and math.isinf(tree.problem.objects.longest(tree.problem.criterion))
-    ):
+    elif isinstance(tree, ClusterTree) and tree.problem and not _ends_below_far(tree.problem):
         given, step = f"no edge joins the {count} clusters that are left", f"ask for more, or {how_to_join(tree)}"
     else:
         given = (
@@ -31,6 +28,11 @@ def check_reached(tree: ClusterTree | TreeTable, n_clusters: int | None) -> None
         root = option("join_components", True)
         step = f"ask for more, give a larger {option('missing', 'M')}, or join the rest with {root}"
     raise ValueError(explain(f"{option('n_clusters', n_clusters)}: {given}", f"{count} clusters or more", step))
+
+
+def _ends_below_far(problem: Problem) -> bool:
+    """Tell whether clusters may be left because they are as far from each other as pairs without an edge."""
+    return isinstance(problem.objects, Graph) and math.isfinite(problem.objects.far(problem.criterion))
 
 
 def check_may_have_root(problem: Problem) -> None:

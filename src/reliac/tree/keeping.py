@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..errors import explain
 from ..formats.arrays import Archive, Declared, Unusable
 from ..input.condensed import length_of, to_condensed
-from ..input.graph import Connected
+from ..input.connectivity import Connected
 from ..input.mixed import MixedRows
 from ..input.numbers import first_not_finite, is_sparse
 from ..input.objects import Distances, Objects, Vectors

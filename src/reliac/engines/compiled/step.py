@@ -149,7 +149,7 @@ def groups_of(links, object_of, leader):
     end, place, ends = np.empty(min(2 * len(links.p), len(object_of)), np.int32), np.empty(len(object_of), np.int32), 0
     for k in range(len(links.p)):
         for c in (links.p[k], links.q[k]):
-            known = 0 <= place[c] < ends and end[place[c]] == c  # true only if it was written here
+            known = 0 <= place[c] < ends and end[place[c]] == c  # whatever stood in ``place`` before
             if not known:
                 end[ends], place[c], ends = c, ends, ends + 1
     head, first = np.empty(ends, np.int32), np.empty(ends, np.int32)

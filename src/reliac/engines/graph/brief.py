@@ -46,7 +46,7 @@ def is_short(rows, c):
 def share_of(code):
     """Return what an edge counts by its byte: 1, 5/4, 6/4 or 7/4 by the last two bits, halved as the other six say.
 
-    0 stands for 1. The largest two numbers of six bits are -2 and -1: doubled, not halved.
+    0 stands for 1. The largest two numbers of six bits are -2 and -1: doubled twice, and once.
     """
     halved, quarters = np.int64(code) >> 2, np.int64(code) & 3
     halved -= 64 if halved > MOST_HALVINGS else 0

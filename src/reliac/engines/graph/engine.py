@@ -13,7 +13,8 @@ from ...algorithm.contract import Batch
 from ...algorithm.limits import join_groups, make_limits
 from ...algorithm.links import Groups, Links
 from ...errors import InvariantError
-from ...input.graph import Connected, Graph
+from ...input.connectivity import Connected
+from ...input.graph import Graph
 from ...input.numbers import is_sparse
 from ...input.objects import rows_of
 from ...input.problem import Problem
@@ -231,7 +232,7 @@ def _make_rows(problem: Problem) -> Rows:
         other=scattered_memory(shares, np.int32) if brief else np.empty(entries, np.int32),  # if brief, for wide rows
         stored=stored,
         count=scattered_memory(shares, np.int32),  # likewise; else for now
-        long_count=scattered_memory(0 if _counts_are_whole(problem) else len(stored), np.float64),
+        long_count=_long_counts(problem, len(stored)),
         pair=np.empty(pairs, np.int64),
         start=start,
         following=np.full(n, -1, np.int32),
@@ -299,6 +300,13 @@ def _load(problem: Problem) -> None:
             pass
 
     load(GraphEngine.name, "", run_few)
+
+
+def _long_counts(problem: Problem, entries: int) -> NDArray[np.float64]:
+    """Return room for counts that four bytes cannot hold: none, of a few entries, or with weights maybe of most."""
+    if _counts_are_whole(problem):
+        return np.empty(0)
+    return scattered_memory(entries, np.float64) if (problem.weights == 1.0).all() else np.empty(entries)
 
 
 def _by_sizes(problem: Problem) -> bool:

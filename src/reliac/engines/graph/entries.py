@@ -53,7 +53,10 @@ def scattered_memory(size: int, dtype: DTypeLike) -> NDArray[Any]:
     whole = max(1, size * np.dtype(dtype).itemsize)
     if not hasattr(mmap, "MAP_PRIVATE"):  # Windows, where all of it counts from the beginning anyway
         return np.zeros(size, dtype)
-    pages = mmap.mmap(-1, whole, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        pages = mmap.mmap(-1, whole, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:  # what NumPy says then
+        raise MemoryError(f"no room for {whole} bytes") from error
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         with contextlib.suppress(OSError):  # a system that has no large pages
             pages.madvise(mmap.MADV_NOHUGEPAGE)

@@ -48,19 +48,18 @@ def only_link(rows, steps, c, tie_factor):
 
 
 @inside
-def tied_links(rows, room, steps, c, tie_factor):
+def tied_links(rows, room, c, tie_factor):
     """Bring those that cluster c is linked with to the front of ``room``, also if several are nearest; return how many.
 
-    As in :func:`only_link`, but a link may be told by both sides.
+    Both sides tell a link: what they have added up may differ by rounding, so one may find the link where the other
+    does not. The cluster whose nearest is nearest of all always does, so a level always takes a link.
     """
-    told, stamp, length = 0, steps.counters[LEVEL] + 1, refresh(rows, room, c)
+    told, length = 0, refresh(rows, room, c)
     search(rows, room, c, length, tie_factor)
     bound = rows.best[c] * tie_factor
     for e in range(length):
         o, value = np.int64(room.other[e]), room.stored[e]
-        told_by_o = o < c and rows.tied[o] and rows.looked[o] == stamp
-        near = value < np.inf and value <= bound and value <= rows.best[o] * tie_factor
-        if near and not told_by_o:
+        if value < np.inf and value <= bound and value <= rows.best[o] * tie_factor:
             room.other[told], room.stored[told] = o, value
             told += 1
     return told
@@ -84,7 +83,7 @@ def nearest_links(rows, room, steps, some, rules):
     for k in range(len(some)):
         c = np.int64(some[k])
         if rows.tied[c]:
-            told = tied_links(rows, room, steps, c, rules.tie_factor)
+            told = tied_links(rows, room, c, rules.tie_factor)
         else:
             o, value = only_link(rows, steps, c, rules.tie_factor)
             room.other[0], room.stored[0], told = o, value, np.int64(o >= 0)
@@ -109,15 +108,15 @@ def joining_ties(rows, room, steps, some):
     """
     smallest, clusters, objects = np.full(len(rows.leader), np.inf), len(rows.leader), len(steps.p)
     for c in some:
-        for e in range(tied_links(rows, room, steps, np.int64(c), 1.0)):
+        for e in range(tied_links(rows, room, np.int64(c), 1.0)):
             o, value = np.int64(room.other[e]), room.stored[e]
             smallest[c], smallest[o] = min(smallest[c], value), min(smallest[o], value)
     p, q, count = np.empty(clusters + clusters // 2, np.int32), np.empty(clusters + clusters // 2, np.int32), 0
     leader = np.empty(objects, np.int32)
     for c in some:
-        for e in range(tied_links(rows, room, steps, np.int64(c), 1.0)):
-            o = np.int64(room.other[e])
-            if room.stored[e] <= min(smallest[c], smallest[o]):
+        for e in range(tied_links(rows, room, np.int64(c), 1.0)):
+            o, most = np.int64(room.other[e]), min(smallest[c], smallest[room.other[e]])
+            if room.stored[e] <= most < np.inf:
                 if count == len(p):
                     count = drop_useless(p, q, count, leader)
                 i, j = rows.object_of[c], rows.object_of[o]
@@ -208,7 +207,7 @@ def take_level(rows, room, steps, rules, sets):
     if len(nearest.p) == 0:  # before the end all are looked at: rounding may have hidden a link
         some = clusters_left(rows).astype(np.int32)
         nearest = nearest_links(rows, room, steps, some, rules)
-    longer = count_far_links(rows, room, some, tie_factor) if rules.alpha < 1.0 and rows.far < np.inf else 0
+    longer = count_far_links(rows, room, some, tie_factor) if rules.alpha < 1.0 and not rows.ignore else 0
     links = choose_links(nearest, rows.object_of, rules, sets, left, longer)
     if len(links.p) == 0:
         return np.empty(0, np.int64), np.zeros(1, np.int64)

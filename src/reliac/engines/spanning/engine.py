@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...algorithm.contract import Batch, Found, Pace
 from ...algorithm.links import Groups, Links
+from ...input.graph import Graph
 from ...input.problem import Problem
 from ...machine import n_threads
 from ..compiled.loading import FEW, load
@@ -23,7 +24,20 @@ from .edges import memory_of_edges, spanning_edges, star_edges
 from .few import find_few_edges
 from .findings import Findings
 from .forest import Edges, Twins, thin
-from .replay import LEVEL, N_ALIVE, N_LINKS, N_NEW, Nest, State, index_edges, nest_edges, replay_all, replay_share
+from .replay import (
+    COUNTS_FAR,
+    LEVEL,
+    N_ALIVE,
+    N_COUNTERS,
+    N_LINKS,
+    N_NEW,
+    Nest,
+    State,
+    index_edges,
+    nest_edges,
+    replay_all,
+    replay_share,
+)
 
 #: Compiled code returns to Python after it has looked at so many edges: for progress and Ctrl-C.
 EDGES_BEFORE_PAUSE = 200_000
@@ -114,6 +128,7 @@ class SpanningEngine:
         leader = roots(self.leader)
         nest = make_nest(self._edges(leader), leader)
         state = make_state(nest, leader, level, 0 if problem.alpha == 1.0 else 3 if problem.alpha == 0.0 else 1)
+        state.counters[COUNTS_FAR] = isinstance(problem.objects, Graph) and problem.objects.counts_far
         cap = problem.longest
         replay = replay_all if problem.alpha == 1.0 else replay_share
         told, done = 0, False
@@ -180,7 +195,7 @@ def make_state(nest: Nest, leader: NDArray[np.intp], level: int, entries: int) -
         distance=np.empty(room),
         level=np.empty(room, np.int64),
         pair=np.empty((room, 2), np.int64),
-        counters=np.zeros(6, np.int64),
+        counters=np.zeros(N_COUNTERS, np.int64),
     )
     state.new[: len(clusters)] = clusters
     state.counters[N_NEW] = state.counters[N_ALIVE] = len(clusters)

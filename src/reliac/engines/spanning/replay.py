@@ -24,8 +24,9 @@ from ..compiled.step import share_count
 Nest = namedtuple("Nest", "i j weight rank copies child group missing first edge_of")
 State = namedtuple("State", "leader ready new heap heap_key heap_pair p q distance level pair counters")
 
-#: Places in State.counters; N_RELIABLE counts the reliable links that wait in the heap.
-N_ALIVE, N_NEW, N_HEAP, N_LINKS, LEVEL, N_RELIABLE = range(6)
+#: Places in State.counters; N_RELIABLE counts the reliable links that wait in the heap, N_LONELY the clusters that no
+#: edge leaves. COUNTS_FAR: whether pairs of these are reliable links too, longer than all edges.
+N_ALIVE, N_NEW, N_HEAP, N_LINKS, LEVEL, N_RELIABLE, N_LONELY, COUNTS_FAR, N_COUNTERS = range(9)
 
 
 @compiled
@@ -83,6 +84,7 @@ def wake(nest, state):
     total = 0
     for a in state.new[: state.counters[N_NEW]]:
         total += nest.first[a + 1] - nest.first[a]
+        state.counters[N_LONELY] += nest.first[a + 1] == nest.first[a]
     found, count = np.empty(total, np.int64), 0
     for a in state.new[: state.counters[N_NEW]]:
         state.ready[a] = True
@@ -205,12 +207,13 @@ def take_share(nest, state, alpha, max_value):
     """Take the ceil(alpha m) smallest of m reliable links off the heap, and those tied with the last one.
 
     A tie is taken whole, and a cluster joins nothing but ties of its smallest distance: links that stay keep their
-    names. Links above ``max_value`` count, but stay.
+    names. Links above ``max_value`` count, but stay; so do those of lonely clusters, if they count.
     """
     for e, _, key, pair in new_links(nest, state):
         push_link(nest, state, e, key, pair)
         state.counters[N_RELIABLE] += nest.copies[e]
-    wanted = share_count(alpha, state.counters[N_RELIABLE])
+    lonely = state.counters[N_LONELY] * state.counters[COUNTS_FAR]
+    wanted = share_count(alpha, state.counters[N_RELIABLE] + lonely * (lonely - 1) // 2)
     taken, count, links = 0, 0, np.empty((16, 4), np.int64)
     while state.counters[N_HEAP]:
         e = state.heap[0]

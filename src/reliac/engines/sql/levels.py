@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -66,7 +65,7 @@ class Run:
         if form.alpha == 0.0:
             return sql.smallest(1, "reliable")
         count, linked = tables.value(sql.SHARE_OF)
-        lonely = self.n_clusters - linked if form.far is not None and form.far < math.inf else 0
+        lonely = self.n_clusters - linked if form.far is not None else 0
         place = share_count(form.alpha, count + lonely * (lonely - 1) // 2) - 1  # lonely ones are linked at M
         return sql.up_to(place, form.stop.max_distance)
 
