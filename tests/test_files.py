@@ -50,6 +50,21 @@ def test_a_null_character_is_told(refused, tmp_path):
     assert "holds a null character" in str(refused(f"{tmp_path}/a\0b"))
 
 
+def test_what_no_file_system_can_write_is_told(refused):
+    assert "holds what is no character of a file name" in str(refused("\udce4\ud800"))
+
+
+def test_a_checkpoint_may_be_given_as_bytes(tmp_path):
+    path = os.fsencode(tmp_path / "run.part")
+    assert np.array_equal(reliac.cluster(blobs(2, n=12), checkpoint=path).links, TREE.links)
+
+
+@pytest.mark.parametrize("folder", [5, "a" * 5000])
+def test_a_folder_of_data_sets_that_is_none_is_told(folder):
+    with pytest.raises((TypeError, reliac.errors.DatasetError), match=r"folder=.*Allowed: .*Next: "):
+        reliac.datasets.load("ecoli", folder=folder)
+
+
 def test_a_name_that_is_too_long_is_told(refused, tmp_path):
     told = str(refused(tmp_path / ("x" * 3000)))
     assert "There is no file" in told or "file name too long" in told

@@ -39,6 +39,11 @@ def path_of(path: Any, called: str = "") -> str:
         given = f"{called or 'path '}{path!r:.60} is of type {type(path).__name__}"
         raise TypeError(explain(given, "a path: a text or a pathlib.Path", "pass the name of a file"))
     name = os.fsdecode(path)
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        given = f"{called}{name!r:.60} holds what is no character of a file name"
+        raise ValueError(explain(given, "names that a file can have", "check where the name comes from")) from None
     if "\0" in name:
         given = f"{called}{name!r:.60} holds a null character"
         raise ValueError(explain(given, "names that a file can have", "check where the name comes from"))

@@ -250,6 +250,12 @@ TREE = reliac.cluster(
 )
 
 
+def test_different_names_that_become_one_are_told():
+    tree = reliac.cluster([[0.0], [1.0], [5.0]], names=["a b", "a_b", "c"])
+    with pytest.warns(UserWarning, match=r"'a b' and 'a_b' are both written as a_b.*Allowed: .*Next: "):
+        tree.to_newick(plain_names=True)
+
+
 def test_newick_without_quotes_has_plain_names():
     assert "'" in TREE.to_newick()
     assert TREE.to_newick(plain_names=True) == "((a_b:0.5,c_d:0.5):2.25,(e_s:1,f:1):1.75);\n"

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urldefrag, urlsplit
 
 from ..errors import DatasetError, explain, need
+from ..files import path_of
 from ..input.options import check_count, check_number
 from .unpacking import LARGEST
 
@@ -76,8 +77,8 @@ def make_access(folder: Any, download: bool, progress: Any, timeout: Any, attemp
     """Check the options; what is not given comes from RELIAC_DATA and RELIAC_MIRROR."""
     named = "folder" if folder is not None else "RELIAC_DATA"
     given = os.environ.get("RELIAC_DATA") or None if folder is None else folder
-    place = None if given is None else Path(given).expanduser()
-    if place is not None and not place.is_dir():
+    place = None if given is None else Path(path_of(given, f"{named}=")).expanduser()
+    if place is not None and not os.path.isdir(place):  # also where it is no name for a folder
         allowed = "a folder of data sets, with the subfolders uci, 20news and vectors"
         raise DatasetError(explain(f"{named}={str(place)!r} is no folder", allowed, "check the path, or leave it out"))
     server = os.environ.get("RELIAC_MIRROR") or None if mirror is None else mirror

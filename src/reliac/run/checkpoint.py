@@ -59,7 +59,7 @@ class Checkpoint:
         check_target(path, "checkpoint ")
         self.path = Path(path_of(path))
         self.fingerprint = problem.fingerprint()
-        self.lock = Lock(path)
+        self.lock = Lock(self.path)
         self.written, self.pause = time.monotonic(), INTERVAL
 
     def __enter__(self) -> Checkpoint:

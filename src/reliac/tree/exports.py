@@ -111,7 +111,26 @@ def written_names(tree: ClusterTree, plain: bool) -> list[str]:
     """Return the names of the objects as Newick and NEXUS have them: in quotes where needed, or made plain."""
     if not check_switch("plain_names", plain):
         return [_quoted(name) for name in tree.object_names.tolist()]
-    return [_NOT_PLAIN.sub("_", name) or "_" for name in tree.object_names.tolist()]
+    names = tree.object_names.tolist()
+    plain_names = [_NOT_PLAIN.sub("_", name) or "_" for name in names]
+    if len(set(plain_names)) < len(set(names)):
+        _warn_of_equal_names(names, plain_names)
+    return plain_names
+
+
+def _warn_of_equal_names(names: list[str], plain_names: list[str]) -> None:
+    """Say that different names have become one."""
+    first: dict[str, str] = {}
+    pairs = ((first.setdefault(plain, name), name, plain) for name, plain in zip(names, plain_names, strict=True))
+    one, other, plain = next(pair for pair in pairs if pair[0] != pair[1])
+    warnings.warn(
+        explain(
+            f"Plain names make different names equal: {one!r} and {other!r} are both written as {plain}",
+            "names that differ in letters, digits, and . or -",
+            "leave plain names out, or rename the objects",
+        ),
+        stacklevel=5,
+    )
 
 
 def warn_if_repeated(names: NDArray[np.str_] | None) -> None:
