@@ -292,9 +292,20 @@ for given in variants(squareform(pdist(big.round()))):
 """
 
 
+DISTANCES = """
+for X in (rng.normal(size=(60, 3)) * 9, rng.integers(0, 3, size=(60, 3))):
+    run(X, "complete", "average", "weighted", "ward", "centroid", "median")
+"""
+
+
 @pytest.mark.parametrize(
     ("engine", "criterion", "runs"),
-    [("vectors", "ward", SQUARES), ("spatial", "ward", SQUARES), ("spanning", "single", SINGLE)],
+    [
+        ("disk", "complete", DISTANCES),
+        ("vectors", "ward", SQUARES),
+        ("spatial", "ward", SQUARES),
+        ("spanning", "single", SINGLE),
+    ],
 )
 def test_nothing_is_compiled_again_for_another_type_form_or_criterion(engine, criterion, runs):
     code = VARIETY.replace("ENGINE", repr(engine)).replace("RUNS", runs).replace("CRITERION", repr(criterion))

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...algorithm.criteria import CRITERIA
 from ...input.distances import side_by_side
 from ...input.metrics import COLUMNS_AT_ONCE, comes_in_blocks, fill_block, mirror_block
 from ...input.objects import Distances, rows_of
@@ -109,6 +111,16 @@ class MatrixEngine(ListEngine):
             self.in_threads(lambda at: mirror_block(base, at, BLOCK), range(0, n, BLOCK))
         self.own = base
         return base, False
+
+    def search_what_is_rare(self, slots: NDArray[np.int64]) -> None:
+        """Search among many ties, and run a criterion whose joins come nearer: it joins in place, and enters new
+        clusters into the lists of others.
+        """
+        self._search_ties(slots, slots)
+        row = next(row for row in CRITERIA.values() if not row.reducible)
+        metric = "precomputed" if isinstance(self.problem.objects, Distances) else "euclidean"
+        for _ in type(self)(replace(self.problem, criterion=row, metric=metric), 1).levels(0):
+            pass
 
     def allocate(self, shape: tuple[int, int], kind: Any) -> NDArray[Any]:
         """Return room for a matrix."""
