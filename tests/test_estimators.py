@@ -803,3 +803,12 @@ def test_constraints_go_by_the_names_of_a_frame():
     frame = pd.DataFrame({"x": [0.0, 1.0, 5.0, 6.0]}, index=["a", "b", "c", "d"])
     model = ReliableAgglomerativeClustering(2, cannot_link=[("a", "b")]).fit(frame)
     assert model.labels_[0] != model.labels_[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*((name, np.array([1, 2])) for name in ("n_clusters", "metric", "linkage", "alpha")), ("memory", "a\0")],
+)
+def test_parameters_of_odd_types_are_told_in_three_parts(name, value):
+    with pytest.raises((TypeError, ValueError), match=r"Allowed: .*Next: "):
+        reliac.ReliableAgglomerativeClustering(**{name: value}).fit(np.arange(12.0).reshape(6, 2))

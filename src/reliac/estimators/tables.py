@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_memory, validate_data
 from ..algorithm.criteria import get_criterion
 from ..api import cluster
 from ..errors import explain
+from ..files import path_of
 from ..input.gower import mixed_rows
 from ..input.metrics import allows_gaps, metric_name
 from ..input.misreadings import is_graph, refuse_named_edges
@@ -47,7 +48,8 @@ def check_table(
 
     With ``gaps`` values may be missing where the metric allows it, and "gower" takes columns of other types.
     """
-    gaps, mixed = gaps and allows_gaps(estimator.metric), gaps and estimator.metric == "gower"
+    mixed = gaps and isinstance(estimator.metric, str) and estimator.metric == "gower"
+    gaps = gaps and allows_gaps(estimator.metric)
     accepted = "csr" if sparse and not is_given(estimator.metric) else False
     check_unmasked(X)
     _refuse_no_table(X, estimator.metric)
@@ -193,6 +195,9 @@ def grow_tree(estimator: Any, data: Any, numbers: Any, **options: Any) -> Cluste
         data, metric = distances_in_table(metric, numbers), "precomputed"
     same = ("alpha", "tie_tolerance", "max_level", *RUN_OPTIONS)
     options |= {"metric": metric, **{name: getattr(estimator, name) for name in same}}
-    remembered = check_memory(getattr(estimator, "memory", None)).cache(cluster, ignore=RUN_OPTIONS)
+    memory = getattr(estimator, "memory", None)
+    if isinstance(memory, str):
+        path_of(memory, "memory=")
+    remembered = check_memory(memory).cache(cluster, ignore=RUN_OPTIONS)
     tree: ClusterTree = remembered(data, estimator.linkage, **options)
     return tree
